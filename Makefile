@@ -1,0 +1,40 @@
+# `make demo` and `make test` do everything on a machine that has Python 3.11+ and make.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+ifneq ($(wildcard ../shared/datasets),)
+export CCMTAD_DATA ?= $(abspath ../shared/datasets)
+endif
+
+.PHONY: demo test test-all lint bench picture clean
+
+demo: $(STAMP)
+	$(BIN)/ccmtad demo
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/speed.py
+
+picture: $(STAMP)
+	$(BIN)/python docs/picture.py
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ccmtad needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

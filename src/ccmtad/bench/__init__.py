@@ -1,0 +1,1 @@
+"""Honest comparison: simple baselines under the same scorer, and judgement against the truth."""

@@ -1,0 +1,84 @@
+"""The floors every result stands beside: PCA error and noise, with the same rows, scorer and budget as the detector."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from ..config import Budget
+from ..detector import Detector
+from ..frame import Frame
+from ..method.calibrate import Calibration
+from ..method.combine import Combiner
+from ..results import Detection
+from ..runtime import batch
+from ..runtime.engine import Reconstructor
+from ..runtime.model import Model
+
+__all__ = ["Baseline", "PcaError", "RandomScore", "calibrated"]
+
+Floats = NDArray[np.float32]
+
+EXPLAINED = 0.95  # share of the training variance that PCA keeps
+
+
+class PcaError(Reconstructor):
+    """Each row projected on the leading principal components of the training rows and back."""
+
+    def __init__(self, rows: Floats, window: int) -> None:
+        self.window = window
+        self.pca = PCA(EXPLAINED).fit(rows) if np.ptp(rows, axis=0).any() else None
+        self.mean = rows.mean(axis=0)
+
+    def reconstruct(self, rows: Floats) -> Floats:
+        newest = rows[self.window - 1 :]
+        if self.pca is None:
+            return np.broadcast_to(self.mean, newest.shape)
+        back: Floats = self.pca.inverse_transform(self.pca.transform(newest)).astype(np.float32)
+        return back
+
+
+class RandomScore(Reconstructor):
+    """Errors drawn at random: what a detector that knows nothing would score."""
+
+    def __init__(self, rows: Floats, window: int, seed: int = 0) -> None:  # noqa: ARG002  it does not look
+        self.window = window
+        self.random = np.random.default_rng(seed)
+
+    def reconstruct(self, rows: Floats) -> Floats:
+        newest = rows[self.window - 1 :]
+        return newest + self.random.standard_normal(newest.shape, dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A reconstructor calibrated as the detector was."""
+
+    model: Model
+    engine: Reconstructor
+
+    def detect(self, frame: Frame) -> Detection:
+        return batch.detect(self.model, self.engine, frame)
+
+
+def calibrated(detector: Detector, train: Frame, make: Callable[[Floats, int], Reconstructor]) -> Baseline:
+    """A baseline fitted on the detector's training part and calibrated on its validation part."""
+    model = detector.model_
+    series, settings = model.series(train), model.settings
+    cut = int(len(series.rows) * (1 - settings.validation))
+    engine = make(series.rows[:cut], settings.window)
+    normal = np.concatenate([error for _, error in engine.errors(series.rows, series.ends[series.ends >= cut])])
+    combiner = Combiner.fit(normal, settings.combine)
+    calibration = Calibration.fit(
+        combiner.loss(normal),
+        Budget.parse(settings.budget).rows_per_alarm(model.period),
+        patience=settings.patience,
+        reset=settings.reset,
+        tail=settings.tail,
+        alpha=settings.alpha,
+        threshold=settings.threshold,
+        seed=settings.seed,
+    )
+    return Baseline(replace(model, combiner=combiner, calibration=calibration), engine)

@@ -1,0 +1,46 @@
+"""One trial on the simulated plant: learn its normal operation, watch it break, and judge detector and floors alike."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..detector import Detector
+from ..results import Detection, Epoch
+from ..simulate import Run, schedule, simulate
+from .baselines import PcaError, RandomScore, calibrated
+from .judge import Judgement, judge
+
+__all__ = ["ROWS", "TRAIN_ROWS", "Trial", "prepare"]
+
+TRAIN_ROWS = 40_000  # minutes of normal operation to learn from
+ROWS = 24_000  # minutes to watch
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A plant and a detector that has not seen it yet."""
+
+    detector: Detector
+    train: Run
+    watched: Run
+
+    def run(self, progress: Callable[[Epoch], object] | None = None) -> tuple[Detection, dict[str, Judgement]]:
+        """The detector's answer, and the judgement of each method by name, the detector's first."""
+        self.detector.fit(self.train.frame, progress=progress)
+        detection = self.detector.detect(self.watched.frame)
+        judgements = {"ccmtad": self._judge(detection)}
+        for name, make in (("PCA error", PcaError), ("random score", RandomScore)):
+            baseline = calibrated(self.detector, self.train.frame, make)
+            judgements[name] = self._judge(baseline.detect(self.watched.frame))
+        return detection, judgements
+
+    def _judge(self, detection: Detection) -> Judgement:
+        return judge(detection, self.watched.faults, self.detector.settings.window)
+
+
+def prepare(seed: int, train_rows: int = TRAIN_ROWS, rows: int = ROWS) -> Trial:
+    """Simulates the plant of this seed: other weather, other faults, other weights for each."""
+    return Trial(
+        Detector(seed=seed),
+        simulate(train_rows, seed=1_000 + 2 * seed),
+        simulate(rows, seed=1_001 + 2 * seed, faults=schedule(rows, seed=seed)),
+    )

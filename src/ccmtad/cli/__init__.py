@@ -1,0 +1,24 @@
+"""The command line: one file per command; each parses, calls and prints."""
+
+import sys
+
+from ..errors import CcmtadError, MissingExtraError
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Runs `ccmtad`. Exit code 2 is bad input, with a message on standard error and no traceback."""
+    try:
+        from .app import app
+    except ImportError as error:
+        print(f"ccmtad: the command line needs {error.name}: pip install 'ccmtad[cli,train]'", file=sys.stderr)
+        sys.exit(2)
+    try:
+        app()
+    except MissingExtraError as error:
+        print(f"ccmtad: {error}", file=sys.stderr)
+        sys.exit(2)
+    except CcmtadError as error:
+        print(f"ccmtad: {error}", file=sys.stderr)
+        sys.exit(2)

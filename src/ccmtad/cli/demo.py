@@ -1,0 +1,98 @@
+"""`ccmtad demo`: the whole idea on a simulated plant, judged against its true faults."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ..bench.judge import Judgement, Match
+    from ..results import Epoch
+
+__all__ = ["demo"]
+
+
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Another seed: other weather, other faults, other weights.")] = 0,
+    train_rows: Annotated[int, typer.Option(min=2_000, help="Minutes of normal operation to learn from.")] = 40_000,
+    rows: Annotated[int, typer.Option(min=2_000, help="Minutes to watch, with faults.")] = 24_000,
+) -> None:
+    """Simulate a water works, learn its normal operation, and find the faults.
+
+    Example: `ccmtad demo --seed 3`
+    """
+    from ..bench import plant  # imported here: the help text needs none of it
+
+    console = Console()
+    trial = plant.prepare(seed, train_rows, rows)
+    console.print(
+        f"A simulated water works, one row a minute, {len(trial.train.channels)} channels: "
+        f"{train_rows:,} normal rows to learn from, then {rows:,} rows with {len(trial.watched.faults)} faults."
+    )
+    epochs = trial.detector.settings.epochs
+    columns = (TextColumn("Learning"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("grouping channels", total=epochs)
+
+        def tell(epoch: "Epoch") -> None:
+            text = f"epoch {epoch.number} of {epoch.of}, validation loss {epoch.validation:.4f}"
+            progress.update(task, completed=epoch.number, description=text)
+
+        _, judgements = trial.run(tell)
+
+    console.print(_table(judgements["ccmtad"]))
+    for event in judgements["ccmtad"].false_events:
+        console.print(f"  false event: rows {event.start} to {event.end}, blamed {', '.join(event.channels[:3])}")
+    console.print(
+        f"\n[bold]The same rows, scorer and budget ({trial.detector.settings.budget})[/]; "
+        "a fault is found when an alarm starts between its start and its end plus one window."
+    )
+    for name, judgement in judgements.items():
+        console.print(_summary(name, judgement))
+
+
+def _table(judgement: "Judgement") -> Table:
+    table = Table(title="True faults and what was found (rows are minutes)", title_justify="left")
+    table.add_column("fault")
+    table.add_column("at")
+    table.add_column("size", justify="right")
+    table.add_column("from", justify="right")
+    table.add_column("to", justify="right")
+    table.add_column("found from", justify="right")
+    table.add_column("to", justify="right")
+    table.add_column("delay", justify="right")
+    table.add_column("most blamed channels (true ones in bold)")
+    for match in judgement.matches:
+        table.add_row(*_row(match))
+    return table
+
+
+def _row(match: "Match") -> list[str]:
+    fault, event = match.fault, match.event
+    size = "" if fault.size is None else f"{fault.size:.1f}σ"
+    row = [fault.kind, fault.channel, size, str(fault.start), str(fault.end)]
+    if event is None:
+        masked = "" if match.masked_by is None else f"(in alarm since {match.masked_by.alarm})"
+        return [*row, "[red]missed[/]", "", "", masked]
+    blamed = (f"[bold green]{name}[/]" if name in fault.affected else name for name in event.channels[:3])
+    return [
+        *row,
+        str(event.start),
+        "open" if event.end is None else str(event.end),
+        str(match.delay),
+        ", ".join(blamed),
+    ]
+
+
+def _summary(name: str, judgement: "Judgement") -> str:
+    details = ""
+    if judgement.found:
+        details = (
+            f", median delay {judgement.median_delay:.0f} rows, a true channel in the top three {judgement.blamed:.0%}"
+        )
+    return (
+        f"  {name:<12}  {len(judgement.found):>2} of {len(judgement.matches)} faults found, "
+        f"{len(judgement.false_events):>2} false events, {judgement.normal_alarm:.2%} of normal rows in alarm{details}"
+    )

@@ -1,0 +1,307 @@
+"""The detector: composes the method, training and runtime. The only place that does."""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .config import Budget, Settings
+from .errors import InputError, MissingExtraError, NotFittedError, SettingError
+from .frame import Frame
+from .method import cluster, missing, timeline, windows
+from .method.calibrate import Calibration
+from .method.combine import Combiner
+from .method.scale import Scaler
+from .results import Detection, Epoch
+from .runtime import batch
+from .runtime.engine import Engine
+from .runtime.model import Model, prepare
+
+__all__ = ["Detector"]
+
+log = logging.getLogger("ccmtad")
+
+Span = tuple[Any, Any]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Detector:
+    """Online anomaly detection for one multivariate series.
+
+    Fit it on normal data, then ask for the events of new data. Every setting left at None is filled by `preset`;
+    `ccmtad.Settings` says what each means and what it defaults to.
+
+        detector = Detector(budget="1/10000 rows").fit(train)
+        for event in detector.detect(recent).events:
+            print(event.start, event.end, event.severity, event.channels[:3])
+    """
+
+    preset: str = "default"
+    window: int | None = None
+    width: int | None = None
+    expansion: int | None = None
+    mixers: int | None = None
+    clusters: int | Literal["auto"] | None = None
+    clustering: Literal["profile", "cosine", "correlation", "kmeans", "off"] | None = None
+    temporal_mixer: Literal["causal", "plain", "none"] | None = None
+    causal_mask: Literal["1/j", "unit"] | None = None
+    embedding_mixer: bool | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    input_dropout: float | None = None
+    embedding_dropout: float | None = None
+    mixer_dropout: float | None = None
+    validation: float | None = None
+    smooth: int | None = None
+    smoothing: Literal["trailing", "centred"] | None = None
+    combine: Literal["mean", "scaled mean", "largest"] | None = None
+    patience: int | None = None
+    reset: Literal["carried", "everything"] | None = None
+    alpha: float | Literal["auto"] | None = None
+    threshold: float | Literal["auto"] | None = None
+    budget: str | None = None
+    tail: Literal["conformal", "empirical"] | None = None
+    hold: int | None = None
+    gap: float | None = None
+    seed: int | None = None
+    device: str | None = None
+
+    _model: Model | None = field(default=None, init=False)
+    _history: tuple[Epoch, ...] = field(default=(), init=False)
+    _training_scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), init=False)
+
+    def __post_init__(self) -> None:
+        self.settings  # noqa: B018  a wrong setting is an error here, before any data is read
+
+    @property
+    def settings(self) -> Settings:
+        """All settings, the preset's filled in."""
+        return Settings.of(**self.get_params())
+
+    def fit(
+        self,
+        train: Any,
+        y: object = None,  # noqa: ARG002  scikit-learn's signature; labels are never used
+        *,
+        exclude: Iterable[Span] = (),
+        progress: Callable[[Epoch], object] | None = None,
+    ) -> Self:
+        """Learns what is normal from `train`, in order of time.
+
+        `exclude` lists known-bad spans, first and last inclusive, as row numbers or as times; they enter no window and
+        no statistic. `progress` is called after each epoch. `y` is ignored.
+        """
+        settings = self.settings
+        frame = Frame.of(train, argument="train")
+        bad = _excluded(frame, exclude)
+        try:
+            from .train import loop
+        except ImportError as error:
+            raise MissingExtraError(
+                f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
+            ) from error
+
+        kept = timeline.kept(frame.times, len(frame))
+        if not kept.all():
+            log.warning("train: %d rows are not later than the ones before them and are ignored", int((~kept).sum()))
+        times = None if frame.times is None else frame.times[kept]
+        period = timeline.median_period(times)
+        rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(period)
+        bad = bad[kept]
+        values = np.where(bad[:, None], np.nan, frame.values[kept])
+        _check_channels(values, frame.channels)
+        start = timeline.starts(times, len(values), None if period is None else settings.gap * period)
+
+        cut = _cut(~bad, settings.validation)
+        ends = windows.ends(start, settings.window, bad)
+        learn_on, calibrate_on = ends[ends < cut], ends[ends >= cut]
+        if not len(learn_on) or len(calibrate_on) < 2:
+            raise InputError(
+                f"train must hold enough rows in a row for windows of {settings.window} in its first "
+                f"{1 - settings.validation:.0%} and its last {settings.validation:.0%}; got {len(values)} rows, "
+                f"{len(learn_on)} training and {len(calibrate_on)} validation windows"
+            )
+        filled = missing.fill(values)
+        scaler = Scaler.fit(filled[:cut][~bad[:cut]])
+        rows = prepare(filled, start, scaler, settings)
+
+        clusters = cluster.find(rows[~bad].astype(np.float64), settings.clusters, settings.clustering, settings.seed)
+        if settings.clusters != "auto" and settings.clustering != "off" and clusters.found < settings.clusters:
+            log.warning(
+                "clusters: %d asked for, %d found: there are no more distinct channels",
+                settings.clusters,
+                clusters.found,
+            )
+        trained = loop.train(rows, learn_on, calibrate_on, clusters, settings, progress)
+        engine = Engine(trained.weights, clusters, settings)
+        normal = np.concatenate([error for _, error in engine.errors(rows, calibrate_on)])
+        combiner = Combiner.fit(normal, settings.combine)
+        calibration = Calibration.fit(
+            combiner.loss(normal),
+            rows_per_alarm,
+            patience=settings.patience,
+            reset=settings.reset,
+            tail=settings.tail,
+            alpha=settings.alpha,
+            threshold=settings.threshold,
+            seed=settings.seed,
+        )
+        fallback = np.nanmedian(values, axis=0)
+        self._model = Model(
+            settings,
+            frame.channels,
+            frame.named,
+            period,
+            fallback,
+            scaler,
+            clusters,
+            trained.weights,
+            combiner,
+            calibration,
+        )
+        self._history = trained.history
+        self._training_scores = self.detect(frame).score
+        return self
+
+    def detect(self, recent: Any) -> Detection:
+        """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight."""
+        model = self._fitted()
+        return batch.detect(model, model.engine, Frame.of(recent, argument="recent"))
+
+    def decision_function(self, x: Any) -> NDArray[np.float64]:
+        """The score of each row; higher is worse, and above `threshold_` is an alarm."""
+        return self.detect(x).score
+
+    def predict(self, x: Any) -> NDArray[np.int64]:
+        """1 for each row in alarm when it arrived, else 0. (`detect(x).label` is the hindsight-corrected answer.)"""
+        return self.detect(x).alarm.astype(np.int64)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's signature
+        """The settings as given, None where the preset decides."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes settings for the next `fit`; a fitted model is left as it is."""
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise SettingError(f"{name} is not a setting; the settings are {', '.join(sorted(known))}")
+        Settings.of(**{**known, **params})
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        given = [
+            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.init and getattr(self, f.name) != f.default
+        ]
+        return f"Detector({', '.join(given)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags("outlier_detector", TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+
+    def _fitted(self) -> Model:
+        if self._model is None:
+            raise NotFittedError("this detector has learnt nothing yet: call fit(train) first")
+        return self._model
+
+    @property
+    def model_(self) -> Model:
+        """Everything that was learnt, as plain values."""
+        return self._fitted()
+
+    @property
+    def channels_(self) -> tuple[str, ...]:
+        """The fitted channels, in order."""
+        return self._fitted().channels
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of fitted channels."""
+        return len(self._fitted().channels)
+
+    @property
+    def clusters_(self) -> tuple[tuple[str, ...], ...]:
+        """The channels embedded together; fewer clusters than asked for where there are no more distinct channels."""
+        model = self._fitted()
+        return tuple(tuple(model.channels[i] for i in members) for members in model.clusters.members)
+
+    @property
+    def history_(self) -> tuple[Epoch, ...]:
+        """Training and validation loss of each epoch."""
+        self._fitted()
+        return self._history
+
+    @property
+    def alpha_(self) -> float:
+        """The p-value below which evidence is positive."""
+        return self._fitted().calibration.alpha
+
+    @property
+    def threshold_(self) -> float:
+        """The score above which an alarm is raised."""
+        return self._fitted().calibration.threshold
+
+    @property
+    def validation_losses_(self) -> NDArray[np.float64]:
+        """The losses p-values are counted against, ascending."""
+        return self._fitted().calibration.reference
+
+    @property
+    def decision_scores_(self) -> NDArray[np.float64]:
+        """The score of each training row, as PyOD names it."""
+        self._fitted()
+        return self._training_scores
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """1 for each training row above the threshold, else 0, as PyOD names it."""
+        return (self.decision_scores_ > self.threshold_).astype(np.int64)
+
+
+def _excluded(frame: Frame, spans: Iterable[Span]) -> NDArray[np.bool_]:
+    """Rows of the known-bad spans."""
+    bad = np.zeros(len(frame), dtype=np.bool_)
+    for span in spans:
+        rule = f"exclude must list (first, last) pairs of rows or times; got {span!r}"
+        try:
+            first, last = span
+        except (TypeError, ValueError):
+            raise InputError(rule) from None
+        if hasattr(first, "__index__") and hasattr(last, "__index__"):
+            if not 0 <= first <= last < len(frame):
+                raise InputError(f"exclude must hold rows 0 <= first <= last < {len(frame)}; got {span!r}")
+            bad[first : last + 1] = True
+            continue
+        if frame.times is None:
+            raise InputError(f"exclude must be given as row numbers for rows without times; got {span!r}")
+        try:
+            begin, stop = np.datetime64(first, "ns"), np.datetime64(last, "ns")
+        except (TypeError, ValueError):
+            raise InputError(rule) from None
+        if not begin <= stop:
+            raise InputError(f"exclude must hold spans whose first is not after their last; got {span!r}")
+        bad |= (frame.times >= begin) & (frame.times <= stop)
+    return bad
+
+
+def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...]) -> None:
+    empty = np.isnan(values).all(axis=0)
+    if empty.any():
+        names = ", ".join(repr(channels[i]) for i in np.flatnonzero(empty))
+        raise InputError(f"train must hold a value in every channel; got none in {names}")
+
+
+def _cut(good: NDArray[np.bool_], validation: float) -> int:
+    """The first row of the validation part: the last share of the rows that are not excluded."""
+    usable = np.flatnonzero(good)
+    return int(usable[min(int(len(usable) * (1 - validation)), len(usable) - 1)])

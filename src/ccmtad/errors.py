@@ -1,0 +1,50 @@
+"""Everything this library raises on purpose.
+
+    CcmtadError
+    ├── SettingError        a setting breaks its rule            (also a ValueError)
+    ├── InputError          a table cannot be used               (also a ValueError)
+    │   └── ChannelError    its channels are not the fitted ones
+    ├── NotFittedError      used before `fit`                    (also a ValueError and an AttributeError)
+    ├── TrainingError       the network could not be trained     (also a RuntimeError)
+    └── MissingExtraError   an optional dependency is absent     (also an ImportError)
+
+Each message names the argument, the rule and the value it got.
+"""
+
+__all__ = [
+    "CcmtadError",
+    "ChannelError",
+    "InputError",
+    "MissingExtraError",
+    "NotFittedError",
+    "SettingError",
+    "TrainingError",
+]
+
+
+class CcmtadError(Exception):
+    """The root of the tree: `except CcmtadError` catches everything below."""
+
+
+class SettingError(CcmtadError, ValueError):
+    """A setting breaks its rule."""
+
+
+class InputError(CcmtadError, ValueError):
+    """A table cannot be used: wrong shape or type, infinite, too short."""
+
+
+class ChannelError(InputError):
+    """The channels of a table are not those the detector was fitted on."""
+
+
+class NotFittedError(CcmtadError, ValueError, AttributeError):
+    """The detector was used before `fit`; shaped as scikit-learn's error of that name."""
+
+
+class TrainingError(CcmtadError, RuntimeError):
+    """The network could not be trained, for example because its loss became NaN."""
+
+
+class MissingExtraError(CcmtadError, ImportError):
+    """An optional dependency is absent; the message says how to install it."""

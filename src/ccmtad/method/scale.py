@@ -1,0 +1,35 @@
+"""Per-channel scaling to [-1, 1] by the range of the training part, and the clip that follows smoothing."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CLIP", "Scaler", "clip"]
+
+Floats = NDArray[np.float64]
+
+CLIP = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """`2 (x - low) / span - 1` for each channel."""
+
+    low: Floats  # (channels,) smallest training value
+    span: Floats  # (channels,) training range; 1 where constant, so that a later move shows in raw units
+
+    @classmethod
+    def fit(cls, values: Floats) -> Self:
+        low, high = values.min(axis=0), values.max(axis=0)
+        constant = high - low <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
+        return cls(low, np.where(constant, 1.0, high - low))
+
+    def __call__(self, values: Floats) -> Floats:
+        return 2.0 * (values - self.low) / self.span - 1.0
+
+
+def clip(rows: Floats) -> NDArray[np.float32]:
+    """Rows as the network takes them: no further than 4 from 0."""
+    return np.clip(rows, -CLIP, CLIP).astype(np.float32)

@@ -1,0 +1,98 @@
+"""What detection returns: frozen values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MissingExtraError
+
+__all__ = ["Detection", "Epoch", "Event"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Time = np.datetime64
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Progress of training, once per epoch: mean squared errors of the newest row, scaled units."""
+
+    number: int  # 1-based
+    of: int
+    training: float
+    validation: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """One anomaly. Indices are rows of the input; times are None where the input had none.
+
+    `alarm` is when the alarm was raised, as seen online. `start` and `end` are corrected in hindsight: `start` is
+    known at the alarm, `end` once the score has fallen back to the threshold (None while it has not).
+    """
+
+    start: int  # first row, inclusive
+    alarm: int  # row at which the score first exceeded the threshold
+    end: int | None  # last row, inclusive; None while open
+    severity: float  # peak score / threshold, so above 1
+    channels: tuple[str, ...]  # most blamed first
+    blame: tuple[float, ...]  # share of the loss of each of these, averaged over the rows in alarm
+    start_time: Time | None = None
+    alarm_time: Time | None = None
+    end_time: Time | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether the score was still above the threshold at the last row."""
+        return self.end is None
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """The answer for one series, one value per input row.
+
+    `loss`, `pvalue`, `evidence`, `score` and `alarm` are causal: nothing after a row changes them. `label` and the
+    bounds of `events` are corrected in hindsight. Rows that could not be judged (the first of a window, after a gap,
+    late or duplicate ones) have loss NaN, p-value 1, evidence 0, score 0 and no alarm.
+    """
+
+    loss: Floats  # mean squared reconstruction error, scaled units
+    pvalue: Floats  # share of validation losses at least as large
+    evidence: Floats  # log(alpha / p-value), natural logarithm
+    score: Floats  # accumulated evidence
+    alarm: Bools  # score above the threshold
+    label: Bools  # inside an event, after boundary correction
+    events: tuple[Event, ...]
+    threshold: float
+    channels: tuple[str, ...]
+    times: NDArray[np.datetime64] | None
+    _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    @cached_property
+    def blame(self) -> NDArray[np.float32]:
+        """(rows, channels): each channel's share of the loss; 0 where the row or the channel was not judged."""
+        return self._blame()
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of the per-row values, indexed by time where known (polars where pandas is absent)."""
+        columns = {name: getattr(self, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
+        try:
+            import pandas as pd
+
+            return pd.DataFrame(
+                columns, index=None if self.times is None else pd.DatetimeIndex(self.times, name="time")
+            )
+        except ImportError:
+            pass
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingExtraError("to_frame needs pandas or polars: pip install pandas") from None
+        return pl.DataFrame(columns if self.times is None else {"time": self.times, **columns})

@@ -1,0 +1,1 @@
+"""Detecting: inference from plain arrays, without torch or scikit-learn."""

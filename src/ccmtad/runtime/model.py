@@ -1,0 +1,73 @@
+"""A fitted model as plain values: all that detecting needs, and all that is ever saved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Settings
+from ..frame import Frame
+from ..method import missing, smooth, timeline, windows
+from ..method.calibrate import Calibration
+from ..method.cluster import Clusters
+from ..method.combine import Combiner
+from ..method.scale import Scaler, clip
+from .engine import Engine
+
+__all__ = ["Model", "Series", "prepare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A frame made ready for the engine: late and duplicate rows dropped, scaled, smoothed, clipped."""
+
+    kept: NDArray[np.int64]  # the input row of each row here
+    rows: NDArray[np.float32]  # (rows, channels)
+    present: NDArray[np.bool_] | None  # (rows, channels) which may be judged; None: all
+    ends: NDArray[np.int64]  # last rows of the windows
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What fitting learnt."""
+
+    settings: Settings
+    channels: tuple[str, ...]
+    named: bool  # whether the channel names came with the training data
+    period: float | None  # median seconds between training rows; None where times were unknown
+    fallback: NDArray[np.float64]  # (channels,) training medians: where a channel sits before its first value
+    scaler: Scaler
+    clusters: Clusters
+    weights: Mapping[str, NDArray[np.float32]]
+    combiner: Combiner
+    calibration: Calibration
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The inference engine of these weights."""
+        return Engine(self.weights, self.clusters, self.settings)
+
+    @property
+    def longest_pause(self) -> float | None:
+        """Seconds between two rows above which the window restarts."""
+        return None if self.period is None else self.settings.gap * self.period
+
+    def series(self, frame: Frame) -> Series:
+        """Prepares a frame for detection; nothing in it looks ahead (unless smoothing is centred)."""
+        kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
+        times = None if frame.times is None else frame.times[kept]
+        start = timeline.starts(times, len(kept), self.longest_pause)
+        values, present = missing.hold(frame.values[kept], self.settings.hold_rows, start, self.fallback)
+        rows = prepare(values, start, self.scaler, self.settings)
+        ends = windows.ends(start, self.settings.window)
+        return Series(kept, rows, None if present.all() else present, ends)
+
+
+def prepare(
+    values: NDArray[np.float64], start: NDArray[np.bool_], scaler: Scaler, settings: Settings
+) -> NDArray[np.float32]:
+    """Scale, smooth, clip."""
+    average = smooth.trailing if settings.smoothing == "trailing" else smooth.centred
+    return clip(average(scaler(values), settings.smooth, start))

@@ -1,0 +1,1 @@
+"""Fitting: the network and its training loop. The only part that needs torch."""

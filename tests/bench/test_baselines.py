@@ -1,0 +1,40 @@
+"""Baselines see the same rows and the same scorer as the detector."""
+
+import numpy as np
+import pytest
+
+from ccmtad import Detector
+from ccmtad.bench.baselines import PcaError, RandomScore, calibrated
+from ccmtad.simulate import Fault, Run, simulate
+
+
+def test_pca_error_finds_a_large_bias(fitted: Detector, plant: Run) -> None:
+    run = simulate(2_000, seed=12, faults=[Fault("sensor bias", "FIT501", 1_000, 1_150, 6.0, ("FIT501",))])
+    result = calibrated(fitted, plant.frame, PcaError).detect(run.frame)
+    assert any(1_000 <= event.alarm <= 1_150 for event in result.events)
+
+
+def test_pca_error_is_the_distance_from_the_leading_components() -> None:
+    random = np.random.default_rng(0)
+    rows = (random.normal(size=(500, 1)) * [1.0, 2.0, -1.0] + 1e-3 * random.normal(size=(500, 3))).astype(np.float32)
+    pca = PcaError(rows, window=2)
+    np.testing.assert_allclose(pca.reconstruct(rows), rows[1:], atol=0.02)
+    off = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.float32)  # orthogonal to the only component
+    np.testing.assert_allclose(pca.reconstruct(off)[0], 0.0, atol=0.01)
+    constant = np.full((9, 2), 3.0, dtype=np.float32)
+    np.testing.assert_array_equal(PcaError(constant, window=2).reconstruct(constant), constant[1:])
+
+
+def test_a_random_score_keeps_the_budget_and_no_more(plant: Run) -> None:
+    detector = Detector(epochs=1, width=16, budget="1/500 rows").fit(plant.frame)
+    run = simulate(20_000, seed=13)
+    result = calibrated(detector, plant.frame, RandomScore).detect(run.frame)
+    assert 10 <= len(result.events) <= 100  # 40 at the budget
+
+
+@pytest.mark.parametrize("make", [PcaError, RandomScore])
+def test_baselines_have_the_detectors_settings(make: type, fitted: Detector, plant: Run) -> None:
+    model = calibrated(fitted, plant.frame, make).model
+    assert model.settings == fitted.settings
+    assert model.calibration.alpha == pytest.approx(fitted.alpha_, abs=0.05)
+    assert len(model.calibration.reference) == len(fitted.validation_losses_)

@@ -1,0 +1,113 @@
+"""The operating point keeps the false-alarm budget."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import lfilter
+
+from ccmtad.method import calibrate, events
+from ccmtad.method.accumulate import accumulate
+from ccmtad.method.calibrate import Calibration, choose_alpha, mixture_bound
+from ccmtad.method.evidence import evidence, pvalue
+
+
+def calibration(references: int, tail: str, reset: str, threshold: float = 1.0) -> Calibration:
+    reference = np.linspace(0.0, 1.0, references)
+    return Calibration(reference, 0.05, threshold, 5, reset, tail)  # type: ignore[arg-type]
+
+
+def rows_between_alarms(fitted: Calibration, losses: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    scores = fitted.score(losses)
+    return len(losses) / max(len(events.find(scores.score, scores.evidence, fitted.threshold)), 1)
+
+
+@given(
+    st.sampled_from(["conformal", "empirical"]),
+    st.sampled_from(["carried", "everything"]),
+    st.sampled_from([10, 300]),
+    st.integers(0, 5),
+)
+def test_streams_simulated_side_by_side_score_as_one_alone(tail: str, reset: str, references: int, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrate, "CHAINS", 3)
+        peaks = calibration(references, tail, reset).simulated_peaks(900, seed)
+    random = np.random.default_rng(seed)
+    draws = np.array([random.integers(0, references + 1, 3) for _ in range(300)])
+    expected = [float(np.finfo(float).tiny)]
+    for chain in draws.T:
+        b = evidence(pvalue(chain, references, tail), 0.05, tail)  # type: ignore[arg-type]
+        score = accumulate(b, 5, reset)  # type: ignore[arg-type]
+        excursion = np.cumsum(score == 0.0)
+        expected += [float(score[excursion == i].max()) for i in np.unique(excursion[score > 0])]
+    np.testing.assert_allclose(np.sort(peaks), np.sort(expected))
+
+
+@pytest.mark.parametrize("tail", ["conformal", "empirical"])
+@pytest.mark.parametrize("reset", ["carried", "everything"])
+def test_independent_losses_keep_the_budget(tail: str, reset: str) -> None:
+    random = np.random.default_rng(3)
+    observed = []
+    for _ in range(20):
+        fitted = Calibration.fit(
+            random.exponential(size=5_000),
+            1_000,
+            patience=5,
+            reset=reset,  # type: ignore[arg-type]
+            tail=tail,  # type: ignore[arg-type]
+        )
+        observed.append(rows_between_alarms(fitted, random.exponential(size=50_000)))
+    assert 500 < np.median(observed) < 5_000
+
+
+def test_clustered_losses_keep_the_budget_that_independence_would_break() -> None:
+    random = np.random.default_rng(4)
+
+    def losses(rows: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=rows))))
+
+    kept, broken = [], []
+    for _ in range(10):
+        validation, fresh = losses(8_000), losses(80_000)
+        fitted = Calibration.fit(validation, 2_000, patience=5, reset="carried", tail="conformal")
+        naive = Calibration.fit(
+            validation,
+            2_000,
+            patience=5,
+            reset="carried",
+            tail="conformal",
+            threshold=fitted.simulated_threshold(2_000),
+        )
+        kept.append(rows_between_alarms(fitted, fresh))
+        broken.append(rows_between_alarms(naive, fresh))
+    assert np.median(broken) < 500  # what the simulation of independent rows promises is not kept …
+    assert np.median(kept) > 1_000  # … and what the validation part itself needs is
+
+
+@pytest.mark.parametrize("references", [2, 40, 1_000])
+def test_a_rarer_budget_never_has_a_lower_threshold(references: int) -> None:
+    fitted = calibration(references, "conformal", "carried")
+    thresholds = [fitted.simulated_threshold(rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[0] > 0
+    assert np.isfinite(thresholds[-1])
+
+
+def test_alpha_is_five_percent_or_the_papers_bound() -> None:
+    random = np.random.default_rng(0)
+    assert choose_alpha(random.normal(size=1_999) ** 2) == 0.05  # too few for the mixture
+    # Nearly all losses are tiny and alike: the component nearest zero ends below almost nothing.
+    tight = np.concatenate([random.normal(1.0, 0.1, 9_900), random.normal(50.0, 1.0, 100)])
+    assert mixture_bound(np.sort(tight)) == pytest.approx(0.16, abs=0.03)
+    heavy = np.concatenate([np.full(9_990, 1.0) + 1e-6 * random.uniform(-1, 1, 9_990), np.full(10, 9.0)])
+    assert choose_alpha(np.sort(heavy)) <= 0.05
+    assert choose_alpha(np.full(3_000, 0.5)) == 0.05
+
+
+@pytest.mark.parametrize("losses", [np.zeros(40), np.arange(40.0), np.r_[np.zeros(39), 1e30]])
+def test_few_or_constant_losses_can_be_calibrated(
+    losses: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> None:
+    fitted = Calibration.fit(losses, 10_000, patience=5, reset="carried", tail="conformal")
+    assert 0 < fitted.threshold < np.inf
+    assert np.isfinite(fitted.score(losses).score).all()

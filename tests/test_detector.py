@@ -1,0 +1,407 @@
+"""The detector, end to end."""
+
+import logging
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ccmtad import CcmtadError, ChannelError, Detector, Event, Frame, InputError, NotFittedError, SettingError
+from ccmtad.simulate import Fault, Run, simulate
+
+Array = NDArray[np.float64]
+
+
+def quick(**given: Any) -> Detector:
+    return Detector(**{"epochs": 1, "width": 16, "window": 8, "clusters": 2, **given})
+
+
+def waves(rows: int = 600, channels: int = 5, seed: int = 0) -> Array:
+    random = np.random.default_rng(seed)
+    t = np.arange(rows)[:, None]
+    return np.asarray(np.sin(t / (5.0 + np.arange(channels))) + 0.05 * random.normal(size=(rows, channels)))
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Run:
+    bias = Fault("sensor bias", "FIT501", 1_000, 1_150, 4.0, ("FIT501",))
+    return simulate(2_500, seed=12, faults=[bias])
+
+
+def test_a_fault_is_an_event_with_bounds_severity_and_blame(fitted: Detector, faulty: Run) -> None:
+    result = fitted.detect(faulty.frame)
+    event = next(event for event in result.events if 1_000 <= event.alarm <= 1_150)
+    assert 980 <= event.start <= event.alarm <= 1_010
+    assert event.end is not None
+    assert 1_140 <= event.end <= 1_180
+    assert event.severity > 1
+    assert "FIT501" in event.channels[:3]
+    assert sum(event.blame) == pytest.approx(1.0, abs=1e-4)
+    assert list(event.blame) == sorted(event.blame, reverse=True)
+    assert event.alarm_time == faulty.times[event.alarm]
+    assert result.label[event.start : event.end + 1].all()
+
+
+def test_one_value_per_row_and_nothing_judged_before_the_first_window(fitted: Detector, faulty: Run) -> None:
+    result = fitted.detect(faulty.frame)
+    first = fitted.settings.window - 1
+    for values in (result.loss, result.pvalue, result.evidence, result.score, result.alarm, result.label):
+        assert len(values) == len(faulty.values) == len(result)
+    assert np.isnan(result.loss[:first]).all()
+    assert np.isfinite(result.loss[first:]).all()
+    assert (result.pvalue[:first] == 1).all()
+    assert not result.evidence[:first].any()
+    assert not result.score[:first].any()
+    assert not result.alarm[:first].any()
+    assert result.blame.shape == faulty.values.shape
+    assert not result.blame[:first].any()
+    np.testing.assert_allclose(result.blame[first:].sum(axis=1), 1.0, atol=1e-4)
+    np.testing.assert_array_equal(result.alarm, result.score > result.threshold)
+
+
+@settings(max_examples=15)
+@given(st.integers(30, 390), st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_changing_the_future_never_changes_the_past(
+    fitted: Detector, t: int, seed: int, holes: bool, pause: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    frame = simulate(400, seed=13).frame
+    assert frame.times is not None
+    values, times = frame.values.copy(), frame.times.copy()
+    values[40] += 1e3
+    if holes:
+        values[random.random(values.shape) < 0.05] = np.nan
+        values[60:120, 3] = np.nan
+    if pause:
+        times[200:] += np.timedelta64(10**13, "ns")
+    future, later = values.copy(), times.copy()
+    future[t + 1 :] = random.normal(size=future[t + 1 :].shape) * 100
+    future[t + 1 :][random.random(future[t + 1 :].shape) < 0.1] = np.nan
+    later[t + 1 :] += np.timedelta64(10**14, "ns")
+    one = fitted.detect(Frame(values, frame.channels, times))
+    other = fitted.detect(Frame(future, frame.channels, later))
+    for name in ("loss", "pvalue", "evidence", "score", "alarm"):
+        np.testing.assert_array_equal(getattr(one, name)[: t + 1], getattr(other, name)[: t + 1], err_msg=name)
+
+
+def test_a_longer_series_begins_like_a_shorter_one(fitted: Detector, faulty: Run) -> None:
+    whole = fitted.detect(faulty.frame)
+    part = fitted.detect(Frame(faulty.values[:1_100], faulty.channels, faulty.times[:1_100]))
+    np.testing.assert_allclose(part.loss, whole.loss[:1_100], rtol=1e-5)
+    np.testing.assert_array_equal(part.alarm, whole.alarm[:1_100])
+
+
+def test_the_centred_average_does_look_ahead() -> None:
+    """The causality test can fail: here is what it guards against."""
+    train = waves()
+    detector = quick(smooth=9, smoothing="centred").fit(train)
+    changed = train.copy()
+    changed[301:] += 3.0
+    one, other = detector.detect(train).loss, detector.detect(changed).loss
+    assert not np.array_equal(one[:301], other[:301], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"preset": "paper", "width": 16, "epochs": 1},
+        {"temporal_mixer": "plain"},
+        {"temporal_mixer": "none"},
+        {"causal_mask": "unit"},
+        {"embedding_mixer": False},
+        {"clustering": "off"},
+        {"clustering": "cosine"},
+        {"clustering": "correlation"},
+        {"clustering": "kmeans"},
+        {"clusters": "auto"},
+        {"mixers": 3},
+        {"expansion": 2, "input_dropout": 0.1, "mixer_dropout": 0.1},
+        {"smooth": 5},
+        {"smooth": 5, "smoothing": "centred"},
+        {"combine": "scaled mean"},
+        {"tail": "empirical", "reset": "everything"},
+        {"alpha": 0.01, "threshold": 5.0},
+    ],
+    ids=str,
+)
+def test_every_switch_fits_and_detects(switch: dict[str, Any]) -> None:
+    train = waves()
+    result = quick(**switch).fit(train).detect(train)
+    assert np.isfinite(result.loss[7:]).all()
+    assert np.isfinite(result.score).all()
+
+
+def test_excluded_spans_enter_no_window_and_no_statistic() -> None:
+    train = waves()
+    broken = train.copy()
+    broken[100:140] = 1e6
+    broken[540:560] = np.nan
+    clean = quick().fit(train, exclude=[(100, 139), (540, 559)])
+    spared = quick().fit(broken, exclude=[(100, 139), (540, 559)])
+    np.testing.assert_array_equal(spared.model_.scaler.span, clean.model_.scaler.span)
+    np.testing.assert_array_equal(spared.validation_losses_, clean.validation_losses_)
+    assert spared.threshold_ == clean.threshold_
+
+
+def test_spans_can_be_excluded_by_time() -> None:
+    index = pd.date_range("2026-01-01", periods=600, freq="min")
+    table = pd.DataFrame(waves(), index=index, columns=list("abcde"))
+    by_row = quick().fit(table, exclude=[(100, 139)])
+    by_time = quick().fit(table, exclude=[("2026-01-01T01:40", "2026-01-01T02:19")])
+    np.testing.assert_array_equal(by_time.validation_losses_, by_row.validation_losses_)
+
+
+@pytest.mark.parametrize(
+    ("span", "message"),
+    [
+        ((5, 2), "exclude must hold rows 0 <= first <= last < 600; got"),
+        ((-1, 2), "exclude must hold rows"),
+        ((0, 600), "exclude must hold rows"),
+        (7, r"exclude must list \(first, last\) pairs of rows or times; got 7"),
+        (("monday", "friday"), "exclude must be given as row numbers for rows without times"),
+    ],
+)
+def test_a_wrong_span_is_a_clear_error(span: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        quick().fit(waves(), exclude=[span])
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        (np.empty((0, 3)), "train must have at least one row; got none"),
+        (waves(1), "train must hold enough rows .* got 1 rows"),
+        (waves(7), "train must hold enough rows in a row for windows of 8 .* got 7 rows"),
+        (waves(9), "0 training and 2 validation windows"),
+        (np.full((100, 2), np.nan), "train must hold a value in every channel; got none in '0', '1'"),
+        (np.where(np.arange(5) == 3, np.nan, waves()), "got none in '3'"),
+        (
+            np.where(np.arange(5) == 3, np.inf, waves()),
+            "train must be finite .* got inf in row 0, channel '3'",
+        ),
+        ([["a", "b"]] * 50, "train must hold"),
+    ],
+)
+def test_training_data_that_cannot_be_used_is_a_clear_error(train: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        quick().fit(train)
+    assert isinstance(caught.value, CcmtadError)
+
+
+def test_everything_excluded_is_a_clear_error() -> None:
+    with pytest.raises(InputError, match="train must hold a value in every channel"):
+        quick().fit(waves(), exclude=[(0, 599)])
+
+
+def test_a_budget_per_week_needs_times() -> None:
+    with pytest.raises(SettingError, match="write the budget in rows"):
+        quick(budget="1/week").fit(waves())
+
+
+def test_a_rarer_budget_has_a_higher_threshold() -> None:
+    table = pd.DataFrame(waves(), index=pd.date_range("2026-01-01", periods=600, freq="min"))
+    table.columns = list("abcde")
+    often, seldom = (quick(budget=budget).fit(table) for budget in ("1/hour", "1/week"))
+    assert seldom.threshold_ > often.threshold_
+
+
+def test_channels_are_checked_and_put_back_in_order(fitted: Detector, faulty: Run) -> None:
+    table = pd.DataFrame(faulty.values, columns=list(faulty.channels), index=pd.DatetimeIndex(faulty.times))
+    expected = fitted.detect(faulty.frame).score
+    np.testing.assert_array_equal(fitted.detect(table[table.columns[::-1]]).score, expected)
+    np.testing.assert_array_equal(fitted.detect(faulty.values).score, expected)  # unnamed: by position
+    with pytest.raises(ChannelError, match="recent must have the channels .* missing: 'FIT501'"):
+        fitted.detect(table.drop(columns="FIT501"))
+    with pytest.raises(ChannelError, match="not fitted: 'NEW'"):
+        fitted.detect(table.assign(NEW=1.0))
+    with pytest.raises(ChannelError, match="must have the 53 channels of the fitted data; got 52"):
+        fitted.detect(faulty.values[:, 1:])
+
+
+def test_a_dead_sensor_is_held_then_left_out_and_returns(fitted: Detector, faulty: Run) -> None:
+    values = faulty.values.copy()
+    dead = faulty.channels.index("TT701")
+    values[500:700, dead] = np.nan
+    result = fitted.detect(Frame(values, faulty.channels, faulty.times))
+    held = fitted.settings.hold_rows
+    assert np.isfinite(result.loss[23:]).all()
+    assert (result.blame[500 : 500 + held, dead] > 0).all()
+    assert not result.blame[500 + held : 700, dead].any()
+    assert (result.blame[700:, dead] > 0).all()
+    np.testing.assert_array_equal(result.loss[:500], fitted.detect(faulty.frame).loss[:500])
+
+
+def test_a_total_outage_is_not_judged(fitted: Detector, faulty: Run) -> None:
+    values = faulty.values.copy()
+    values[500:600] = np.nan
+    result = fitted.detect(Frame(values, faulty.channels, faulty.times))
+    dark = slice(500 + fitted.settings.hold_rows, 600)
+    assert np.isnan(result.loss[dark]).all()
+    assert not result.score[dark].any()
+    assert (result.pvalue[dark] == 1).all()
+
+
+def test_late_and_duplicate_rows_are_ignored(fitted: Detector, faulty: Run) -> None:
+    order = np.r_[0:1_005, 1_003:1_005, 900:901, 1_005:2_500]  # repeats of three rows, in the middle of an event
+    result = fitted.detect(Frame(faulty.values[order], faulty.channels, faulty.times[order]))
+    clean = fitted.detect(faulty.frame)
+    kept = np.r_[0:1_005, 1_008:2_503]
+    np.testing.assert_allclose(result.loss[kept], clean.loss, rtol=1e-5)
+    assert np.isnan(result.loss[1_005:1_008]).all()
+    assert not result.alarm[1_005:1_008].any()
+    shifted = [e for e in clean.events if e.alarm > 1_005]
+    moved = [e for e in result.events if e.alarm > 1_008]
+    assert [e.alarm + 3 for e in shifted] == [e.alarm for e in moved]
+    assert [e.channels[0] for e in clean.events] == [e.channels[0] for e in result.events]
+
+
+def test_a_gap_restarts_the_window_and_closes_the_event(fitted: Detector, faulty: Run) -> None:
+    times = faulty.times.copy()
+    times[1_050:] += np.timedelta64(3_600_000_000_000, "ns")  # an hour, in the middle of the fault
+    result = fitted.detect(Frame(faulty.values, faulty.channels, times))
+    assert np.isnan(result.loss[1_050:1_073]).all()
+    assert not result.score[1_050:1_073].any()
+    assert result.loss[1_073] == pytest.approx(fitted.detect(faulty.frame).loss[1_073], rel=1e-5)
+    before, after = (e for e in result.events if 1_000 <= e.alarm <= 1_150)
+    assert before.end is not None
+    assert before.end < 1_050
+    assert after.start == 1_073  # the first judged row
+
+
+def test_an_event_at_the_end_of_the_data_is_open(fitted: Detector, faulty: Run) -> None:
+    result = fitted.detect(Frame(faulty.values[:1_050], faulty.channels, faulty.times[:1_050]))
+    assert result.events[-1].open
+    assert result.events[-1].end is None
+    assert result.events[-1].end_time is None
+
+
+def test_missing_training_values_do_not_stop_fitting() -> None:
+    train = waves()
+    train[np.random.default_rng(1).random(train.shape) < 0.2] = np.nan
+    detector = quick().fit(train)
+    assert np.isfinite(detector.validation_losses_).all()
+    assert np.isfinite(detector.detect(train).loss[60:]).all()
+
+
+def test_late_training_rows_are_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    times = np.arange(600).astype("datetime64[s]").astype("datetime64[ns]")
+    times[300] = times[100]
+    with caplog.at_level(logging.WARNING, logger="ccmtad"):
+        quick().fit(Frame(waves(), tuple("abcde"), times))
+    assert "1 rows are not later" in caplog.text
+
+
+def test_fewer_clusters_than_asked_for_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    one = waves(channels=1)
+    with caplog.at_level(logging.WARNING, logger="ccmtad"):
+        detector = quick(clusters=4).fit(np.column_stack([one, one, one, np.zeros(600)]))
+    assert detector.clusters_ == (("0", "1", "2"), ("3",))
+    assert "4 asked for, 2 found" in caplog.text
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_one_or_two_channels_are_enough(channels: int) -> None:
+    train = waves(channels=channels)
+    assert np.isfinite(quick(clusters="auto").fit(train).detect(train).loss[7:]).all()
+
+
+def test_constant_data_raises_no_alarm_until_it_moves() -> None:
+    detector = quick().fit(np.full((600, 3), 5.0))
+    recent = np.full((300, 3), 5.0)
+    assert not detector.detect(recent).events
+    recent[200:, 1] = 6.0
+    (event,) = detector.detect(recent).events
+    assert event.start >= 199
+    assert event.open
+
+
+def test_scikit_learn_can_clone_and_set_it() -> None:
+    detector = Detector(window=12, budget="1/week")
+    copy = clone(detector)
+    assert copy is not detector
+    assert copy.get_params() == detector.get_params()
+    assert copy.set_params(window=9).settings.window == 9
+    with pytest.raises(SettingError, match="windw is not a setting"):
+        copy.set_params(windw=9)
+    with pytest.raises(SettingError, match="window must be"):
+        copy.set_params(window=0)
+    assert copy.window == 9
+    assert repr(detector) == "Detector(window=12, budget='1/week')"
+
+
+def test_pyods_attributes_are_there(fitted: Detector, plant: Run, faulty: Run) -> None:
+    check_is_fitted(fitted)
+    assert fitted.decision_scores_.shape == fitted.labels_.shape == (len(plant.values),)
+    assert set(np.unique(fitted.labels_)) <= {0, 1}
+    np.testing.assert_array_equal(fitted.labels_, fitted.decision_scores_ > fitted.threshold_)
+    scores, labels = fitted.decision_function(faulty.frame), fitted.predict(faulty.frame)
+    np.testing.assert_array_equal(labels, scores > fitted.threshold_)
+    assert fitted.n_features_in_ == 53
+    detector = quick()
+    assert detector.fit(waves(), None) is detector
+
+
+def test_nothing_works_before_fitting() -> None:
+    for use in ("detect", "predict", "decision_function"):
+        with pytest.raises(NotFittedError, match=r"call fit\(train\) first"):
+            getattr(Detector(), use)(waves())
+    with pytest.raises(NotFittedError):
+        _ = Detector().threshold_
+
+
+def test_a_failed_fit_leaves_the_fitted_model_alone() -> None:
+    detector = quick().fit(waves())
+    before = detector.threshold_
+    with pytest.raises(InputError):
+        detector.fit(waves(3))
+    assert detector.threshold_ == before
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    one, same = (quick(seed=5).fit(waves()).detect(waves(seed=2)) for _ in range(2))
+    np.testing.assert_array_equal(one.score, same.score)
+
+
+def test_a_fitted_detector_and_its_results_can_be_pickled(fitted: Detector, faulty: Run) -> None:
+    result = fitted.detect(faulty.frame)
+    again = pickle.loads(pickle.dumps(fitted)).detect(faulty.frame)
+    assert again.events == result.events
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(result)).blame, result.blame)
+
+
+def test_results_become_a_frame(fitted: Detector, faulty: Run) -> None:
+    table = fitted.detect(faulty.frame).to_frame()
+    assert list(table.columns) == ["loss", "pvalue", "evidence", "score", "alarm", "label"]
+    assert table.index.name == "time"
+    assert len(quick().fit(waves()).detect(waves()).to_frame()) == 600
+
+
+def test_results_are_frozen(fitted: Detector, faulty: Run) -> None:
+    result = fitted.detect(faulty.frame)
+    with pytest.raises(AttributeError):
+        result.threshold = 1.0  # type: ignore[misc]
+    event: Event = result.events[0]
+    with pytest.raises(AttributeError):
+        event.start = 0  # type: ignore[misc]
+    assert replace(event, end=None).open
+
+
+@pytest.mark.parametrize("entity", ["M-1", "P-1"])
+def test_real_telemetry_fits_and_detects(entity: str, telemanom: Callable[[str], tuple[Array, Array]]) -> None:
+    train, test = telemanom(entity)
+    detector = Detector(seed=0).fit(train)
+    result = detector.detect(test)
+    assert len(result) == len(test)
+    assert np.isfinite(result.loss[23:]).all()
+    assert float(np.mean(~detector.detect(train).alarm)) > 0.9
+    # Better than predicting the mean: the network has learnt something.
+    assert min(epoch.validation for epoch in detector.history_) < 0.5 * detector.history_[0].validation

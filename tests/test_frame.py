@@ -1,0 +1,114 @@
+"""Anything table-like becomes a frame, or an error a person can act on."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ccmtad import ChannelError, Frame, InputError
+
+TIMES = pd.date_range("2026-03-01", periods=3, freq="min")
+EXPECTED = np.array("2026-03-01T00:00", dtype="datetime64[ns]") + np.arange(3) * np.timedelta64(60_000_000_000, "ns")
+DATA = {"flow": [1.0, 2.0, None], "pump": [True, False, True]}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(DATA, index=TIMES),
+        pd.DataFrame({"when": TIMES, **DATA}),
+        pl.DataFrame({"when": list(TIMES.to_pydatetime()), **DATA}),
+        pa.table({"when": list(TIMES.to_pydatetime()), **DATA}),
+        pd.DataFrame(DATA, index=TIMES.tz_localize("UTC").tz_convert("Asia/Tokyo")),
+        pl.DataFrame({"when": list(TIMES.to_pydatetime()), **DATA}).with_columns(
+            pl.col("when").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin")
+        ),
+    ],
+    ids=["pandas index", "pandas column", "polars", "pyarrow", "pandas zone", "polars zone"],
+)
+def test_dataframes_keep_names_times_and_missing_values(table: Any) -> None:
+    frame = Frame.of(table)
+    assert frame.channels == ("flow", "pump")
+    np.testing.assert_array_equal(frame.values, [[1.0, 1.0], [2.0, 0.0], [math.nan, 1.0]])
+    assert frame.times is not None
+    np.testing.assert_array_equal(frame.times, EXPECTED)
+
+
+def test_arrays_have_positions_for_names() -> None:
+    frame = Frame.of(np.arange(6).reshape(3, 2))
+    assert (frame.channels, frame.named, frame.times) == (("0", "1"), False, None)
+    assert Frame.of([[1, 2], [3, None]]).values.tolist()[0] == [1.0, 2.0]
+
+
+def test_a_numeric_time_column_is_seconds() -> None:
+    frame = Frame.of(pl.DataFrame({"t": [0.0, 0.5, 60.0], "x": [1, 2, 3]}), time="t")
+    assert frame.channels == ("x",)
+    assert frame.times is not None
+    assert np.diff(frame.times).astype(int).tolist() == [500_000_000, 59_500_000_000]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.empty((0, 3)), "at least one row; got none"),
+        (np.empty((3, 0)), "at least one channel; got none"),
+        (
+            np.arange(5.0),
+            r"two dimensions \(rows, channels\); got shape \(5,\); for a single channel write x\[:, None\]",
+        ),
+        (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
+        (np.array([["a", "b"]]), "real numbers; got values of type"),
+        (np.array([[1 + 2j]]), "real numbers; got values of type complex128"),
+        ([[1, "x"]], "must hold"),
+        ([[1, 2], [3]], "rows of unequal length"),
+        (np.array([[1.0, np.inf]]), r"finite .* got inf in row 0, channel '1'"),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), r"must hold numbers; column 'b' holds 'x'"),
+        (pd.DataFrame({"a": [1, None, "z"]}, dtype=object), r"column 'a' holds 'z'"),
+        (pl.DataFrame({"a": ["1", "2"]}), r"column 'a' holds '1' \(String\)"),
+        (pl.DataFrame({"a": [1.0, -math.inf]}), r"got -inf in row 1, channel 'a'"),
+        (pd.DataFrame({"a": [1]}, index=[pd.NaT]), "index has none in row 0"),
+        (
+            pl.DataFrame({"t": [None], "a": [1]}, schema={"t": pl.Datetime, "a": pl.Int64}),
+            "'t' has none in row 0",
+        ),
+        (pd.DataFrame({"s": TIMES, "e": TIMES, "a": 1}), "one time column; got 's', 'e'"),
+        (None, "must have two dimensions"),
+        ("data.csv", "must have two dimensions"),
+    ],
+)
+def test_bad_tables_are_clear_errors(table: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Frame.of(table, argument="train")
+    assert str(caught.value).startswith("train must")
+
+
+def test_a_time_column_that_is_not_there_or_not_a_time_is_an_error() -> None:
+    table = pl.DataFrame({"a": [1], "b": ["x"]})
+    with pytest.raises(InputError, match=r"time must be a column of table; got 'when', and the columns are 'a', 'b'"):
+        Frame.of(table, time="when")
+    with pytest.raises(InputError, match=r"datetimes or seconds in its time column 'b'; got String"):
+        Frame.of(table, time="b")
+    with pytest.raises(InputError, match="time must be None"):
+        Frame.of(np.zeros((2, 2)), time="a")
+
+
+def test_reordered_channels_are_put_back() -> None:
+    frame = Frame.of(pl.DataFrame({"b": [2.0], "a": [1.0]})).align(("a", "b"))
+    assert frame.values.tolist() == [[1.0, 2.0]]
+
+
+def test_missing_and_extra_channels_are_named() -> None:
+    frame = Frame.of(pl.DataFrame({"a": [1.0], "x": [1.0]}))
+    with pytest.raises(ChannelError, match=r"missing: 'b'; not fitted: 'x'"):
+        frame.align(("a", "b"), argument="recent")
+    with pytest.raises(ChannelError, match=r"must have the 3 channels of the fitted data; got 2"):
+        Frame.of(np.zeros((2, 2))).align(("a", "b", "c"))
+
+
+def test_unnamed_channels_are_taken_by_position() -> None:
+    assert Frame.of(np.zeros((2, 2))).align(("a", "b")).channels == ("a", "b")
+    assert Frame.of(pl.DataFrame({"a": [1.0]})).align(("0",), named=False).channels == ("0",)

@@ -1,0 +1,127 @@
+"""The package as users get it: light to import, typed, complete, and usable from a clean environment."""
+
+import pickle
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ccmtad
+from ccmtad import Detector, errors
+from ccmtad.simulate import Run, simulate
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_public_names_are_these_and_all_exist() -> None:
+    assert ccmtad.__all__ == sorted(ccmtad.__all__)
+    assert {name for name in ccmtad.__all__ if not name.endswith("Error")} == {
+        "Detection",
+        "Detector",
+        "Epoch",
+        "Event",
+        "Frame",
+        "Settings",
+    }
+    assert {name for name in ccmtad.__all__ if name.endswith("Error")} == set(errors.__all__)
+    for name in ccmtad.__all__:
+        assert getattr(ccmtad, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'Detektor'"):
+        _ = ccmtad.Detektor
+
+
+def test_the_exception_tree_is_as_drawn() -> None:
+    assert errors.__doc__ is not None
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        assert name in errors.__doc__
+        assert issubclass(kind, errors.CcmtadError)
+        assert kind.__doc__
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = ("torch", "sklearn", "pandas", "polars", "typer")
+    code = f"import sys, ccmtad, ccmtad.detector; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+def test_the_command_is_installed() -> None:
+    (command,) = entry_points(group="console_scripts", name="ccmtad")
+    assert command.value == "ccmtad.cli:main"
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if tracked.returncode != 0:
+        pytest.skip("this is not a git checkout: clone the repository to run this test")
+    for name in tracked.stdout.split("\n"):
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".txt"} and path.exists():
+            assert "/home/" not in path.read_text(encoding="utf-8").replace('"/home/"', ""), name
+
+
+USE = """
+import pickle, sys
+import numpy as np
+import ccmtad
+detector, values, expected = pickle.load(open(sys.argv[1], "rb"))
+result = detector.detect(values)
+np.testing.assert_allclose(result.score, expected, rtol=1e-4, atol=1e-4)
+try:
+    ccmtad.Detector().fit(values)
+except ccmtad.MissingExtraError as error:
+    print(error)
+print(sorted(m for m in ("torch", "sklearn", "pandas") if m in sys.modules))
+"""
+
+
+def test_the_wheel_detects_in_a_clean_environment_without_torch(tmp_path: Path, fitted: Detector) -> None:
+    built = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--no-deps",
+            "--no-build-isolation",
+            "--quiet",
+            "-w",
+            tmp_path,
+            ROOT,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("ccmtad-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "ccmtad/py.typed" in names
+    assert not [name for name in names if name.startswith(("tests", "benchmarks", "docs"))]
+
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel]
+    installed = subprocess.run(install, capture_output=True, text=True, check=False)
+    if installed.returncode != 0:
+        pytest.skip(f"numpy, scipy and narwhals could not be installed; connect to a package index: {installed.stderr}")
+    run: Run = simulate(600, seed=21)
+    stored = tmp_path / "detector.pickle"
+    stored.write_bytes(pickle.dumps((fitted, run.values, fitted.detect(run.values).score)))
+    (tmp_path / "use.py").write_text(USE)
+    used = subprocess.run(
+        [python, tmp_path / "use.py", stored], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert used.returncode == 0, used.stderr
+    assert "pip install 'ccmtad[train]'" in used.stdout
+    assert used.stdout.endswith("[]\n")
+    version = subprocess.run([tmp_path / "env/bin/ccmtad", "--version"], capture_output=True, text=True, check=False)
+    assert version.returncode == 2
+    assert "pip install 'ccmtad[cli,train]'" in version.stderr
+    assert np.isfinite(fitted.threshold_)
