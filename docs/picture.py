@@ -26,7 +26,11 @@ def figure(seed: int = 0) -> go.Figure:
         rows=2, cols=1, row_heights=[0.62, 0.38], vertical_spacing=0.16, subplot_titles=["", ""], specs=[[{}], [{}]]
     )
     peaks = _envelope(ratio)
-    chart.add_trace(go.Scatter(x=run.times[peaks], y=ratio[peaks], line={"color": SCORE, "width": 1}), row=1, col=1)
+    chart.add_trace(
+        go.Scatter(x=run.times[peaks], y=ratio[peaks], showlegend=False, line={"color": SCORE, "width": 1}),
+        row=1,
+        col=1,
+    )
     chart.add_hline(y=1.0, line={"color": EVENT, "width": 1.2, "dash": "dash"}, row=1, col=1)
     for fault in run.faults:
         _shade(chart, run.times[fault.start], run.times[fault.end], 1)
@@ -43,15 +47,12 @@ def figure(seed: int = 0) -> go.Figure:
             row=2,
             col=1,
         )
-        chart.add_annotation(
-            x=run.times[last - 1], y=scaled[last - 1], text=channel, xanchor="left", showarrow=False,
-            font={"color": colour, "size": 13}, row=2, col=1,
-        )  # fmt: skip
     _shade(chart, run.times[match.fault.start], run.times[match.fault.end], 2)
     assert match.event is not None
-    chart.add_vline(x=run.times[match.event.alarm], line={"color": EVENT, "width": 1.6}, row=2, col=1)
+    chart.add_vline(x=str(run.times[match.event.alarm]), line={"color": EVENT, "width": 1.6}, row=2, col=1)
     chart.add_annotation(
-        x=run.times[match.event.alarm], y=1.0, yref="y2 domain", yanchor="bottom", showarrow=False,
+        x=str(run.times[match.event.alarm]), y=0.97, xref="x2", yref="y2 domain", xanchor="left",
+        xshift=6, showarrow=False,
         text=f"alarm after {match.delay} minutes, blaming {', '.join(match.event.channels[:3])}",
         font={"color": EVENT, "size": 13},
     )  # fmt: skip
@@ -66,12 +67,13 @@ def figure(seed: int = 0) -> go.Figure:
             font={"size": 16, "color": INK},
         )  # fmt: skip
     chart.update_yaxes(title="score / threshold", type="log", tickvals=[0.01, 0.1, 1, 10, 100], row=1, col=1)
-    chart.update_yaxes(title="spreads", row=2, col=1)
+    chart.update_yaxes(title="spreads", range=[-0.8, 2.8], row=2, col=1)
     chart.update_xaxes(tickformat="%H:%M", row=2, col=1)
     chart.update_xaxes(tickformat="%b %-d", dtick=86_400_000 * 2, row=1, col=1)
     chart.update_layout(
-        template="simple_white", showlegend=False, width=SIZE[0], height=SIZE[1], font={"color": INK, "size": 13},
-        margin={"l": 70, "r": 70, "t": 60, "b": 40},
+        template="simple_white", width=SIZE[0], height=SIZE[1], font={"color": INK, "size": 13},
+        margin={"l": 70, "r": 30, "t": 60, "b": 40},
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 0.37, "yanchor": "bottom"},
     )  # fmt: skip
     return chart
 
@@ -86,7 +88,9 @@ def _envelope(values: np.ndarray[tuple[int], np.dtype[np.float64]], block: int =
 
 
 def _shade(chart: go.Figure, first: np.datetime64, last: np.datetime64, row: int) -> None:
-    chart.add_vrect(x0=first, x1=last, fillcolor=FAULT, opacity=0.35, line_width=0, row=row, col=1)
+    chart.add_vrect(
+        x0=str(first), x1=str(last), fillcolor=FAULT, opacity=0.35, line_width=0, layer="below", row=row, col=1
+    )
 
 
 def main(target: Path) -> None:
