@@ -1,6 +1,6 @@
 """`ccmtad demo`: the whole idea on a simulated plant, judged against its true faults."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..results import Epoch
 
 __all__ = ["demo"]
+
+LOOK: Any = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left", "title_style": "bold"}  # fits 80 columns
 
 
 def demo(
@@ -47,23 +49,19 @@ def demo(
         console.print(f"  false event: rows {event.start} to {event.end}, blamed {', '.join(event.channels[:3])}")
     console.print(
         f"\n[bold]The same rows, scorer and budget ({trial.detector.settings.budget})[/]; "
-        "a fault is found when an alarm starts between its start and its end plus one window."
+        "a fault is found when an alarm starts between its start and its end plus one window; "
+        "blame is right when a truly affected channel is in the top three."
     )
-    for name, judgement in judgements.items():
-        console.print(_summary(name, judgement))
+    console.print(_summary(judgements))
 
 
 def _table(judgement: "Judgement") -> Table:
-    table = Table(title="True faults and what was found (rows are minutes)", title_justify="left")
-    table.add_column("fault")
-    table.add_column("at")
-    table.add_column("size", justify="right")
-    table.add_column("from", justify="right")
-    table.add_column("to", justify="right")
-    table.add_column("found from", justify="right")
-    table.add_column("to", justify="right")
-    table.add_column("delay", justify="right")
-    table.add_column("most blamed channels (true ones in bold)")
+    table = Table(title="True faults, and what was found (rows are minutes)", **LOOK)
+    for name in ("fault", "at"):
+        table.add_column(name)
+    for name in ("size", "rows", "found", "delay"):
+        table.add_column(name, justify="right")
+    table.add_column("most blamed channels")
     for match in judgement.matches:
         table.add_row(*_row(match))
     return table
@@ -72,27 +70,22 @@ def _table(judgement: "Judgement") -> Table:
 def _row(match: "Match") -> list[str]:
     fault, event = match.fault, match.event
     size = "" if fault.size is None else f"{fault.size:.1f}σ"
-    row = [fault.kind, fault.channel, size, str(fault.start), str(fault.end)]
+    row = [fault.kind, fault.channel, size, f"{fault.start}-{fault.end}"]
     if event is None:
-        masked = "" if match.masked_by is None else f"(in alarm since {match.masked_by.alarm})"
-        return [*row, "[red]missed[/]", "", "", masked]
+        masked = "" if match.masked_by is None else f"in alarm since {match.masked_by.alarm}"
+        return [*row, "[red]missed[/]", "", masked]
     blamed = (f"[bold green]{name}[/]" if name in fault.affected else name for name in event.channels[:3])
-    return [
-        *row,
-        str(event.start),
-        "open" if event.end is None else str(event.end),
-        str(match.delay),
-        ", ".join(blamed),
-    ]
+    until = "" if event.end is None else event.end
+    return [*row, f"{event.start}-{until}", str(match.delay), " ".join(blamed)]
 
 
-def _summary(name: str, judgement: "Judgement") -> str:
-    details = ""
-    if judgement.found:
-        details = (
-            f", median delay {judgement.median_delay:.0f} rows, a true channel in the top three {judgement.blamed:.0%}"
-        )
-    return (
-        f"  {name:<12}  {len(judgement.found):>2} of {len(judgement.matches)} faults found, "
-        f"{len(judgement.false_events):>2} false events, {judgement.normal_alarm:.2%} of normal rows in alarm{details}"
-    )
+def _summary(judgements: "dict[str, Judgement]") -> Table:
+    table = Table(**LOOK)
+    table.add_column("method", no_wrap=True)
+    for name in ("found", "false events", "normal in alarm", "median delay", "blame right"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, judgement in judgements.items():
+        found = f"{len(judgement.found)} of {len(judgement.matches)}"
+        row = [name, found, str(len(judgement.false_events)), f"{judgement.normal_alarm:.2%}"]
+        table.add_row(*row, *([f"{judgement.median_delay:.0f}", f"{judgement.blamed:.0%}"] if judgement.found else []))
+    return table
