@@ -36,7 +36,7 @@ def test_the_demo_shows_truth_findings_and_floors() -> None:
         "ccmtad",
         "PCA error",
         "random score",
-        "faults found",
+        "median delay",
     ):
         assert text in result.stdout, text
 

@@ -83,6 +83,7 @@ MINUTES: dict[Kind, tuple[int, int]] = {
     "spoofed sensor": (60, 120),
 }
 OTHER_MINUTES = (90, 240)
+LEAD = 60  # rows before a fault
 RECOVERY = 360  # rows left after a fault before the next, so that the plant has settled
 
 
@@ -93,10 +94,16 @@ def schedule(rows: int, count: int = 14, seed: int = 0) -> tuple[Fault, ...]:
     are returned where `rows` has no room for them.
     """
     random = np.random.default_rng([seed, 1])
-    kinds = [kind for _ in range(-(-count // len(KINDS))) for kind in random.permutation(list(KINDS))][:count]
+    longest = max(OTHER_MINUTES[1], *(most for _, most in MINUTES.values()))
+    while count and rows // (count - count // len(KINDS)) < LEAD + longest + RECOVERY:
+        count -= 1
+    if not count:
+        return ()
+    shuffled = (random.permutation(list(KINDS)).tolist() for _ in range(-(-count // len(KINDS))))
+    kinds = [kind for turn in shuffled for kind in turn][:count]
     ease = random.permutation(np.linspace(0.0, 1.0, count))
     turn = {kind: int(random.integers(len(places))) for kind, places in KINDS.items()}
-    slot = rows // max(1, count - count // len(KINDS))
+    slot = rows // (count - count // len(KINDS))
     faults: list[Fault] = []
     begin = 0
     for i, kind in enumerate(kinds):
@@ -110,10 +117,7 @@ def schedule(rows: int, count: int = 14, seed: int = 0) -> tuple[Fault, ...]:
             if _line(place[0]) == _line(before.channel):
                 place = next((p for p in places if _line(p[0]) != _line(before.channel)), place)
         else:
-            room = slot - length - RECOVERY
-            if room < 60 or begin + slot > rows:
-                break
-            start = begin + 60 + int(random.integers(room - 59))
+            start = begin + LEAD + int(random.integers(slot - length - RECOVERY - LEAD + 1))
             begin += slot
         hard, easy = SIZES.get(kind, OTHER_SIZES)
         size = hard + float(ease[i]) * (easy - hard)
