@@ -1,7 +1,7 @@
 """The detector: composes the method, training and runtime. The only place that does."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -19,6 +19,7 @@ from .results import Detection, Epoch
 from .runtime import batch
 from .runtime.engine import Engine
 from .runtime.model import Model, prepare
+from .runtime.stream import Stream, Streams
 
 __all__ = ["Detector"]
 
@@ -171,6 +172,14 @@ class Detector:
         """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight."""
         model = self._fitted()
         return batch.detect(model, model.engine, Frame.of(recent, argument="recent"))
+
+    def stream(self) -> Stream:
+        """A live stream: feed it rows one at a time with `update(row, time)`."""
+        return Stream(self._fitted())
+
+    def streams(self, keys: Iterable[Hashable]) -> Streams:
+        """Live streams of many entities that share this model, stepped together."""
+        return Streams(self._fitted(), keys)
 
     def decision_function(self, x: Any) -> NDArray[np.float64]:
         """The score of each row; higher is worse, and above `threshold_` is an alarm."""

@@ -3,18 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import MissingExtraError
 
-__all__ = ["Detection", "Epoch", "Event"]
+__all__ = ["Change", "Detection", "Epoch", "Event", "Step"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Time = np.datetime64
+Change = Literal["opened", "updated", "resolved", "reopened", "final"]
 
 
 @dataclass(frozen=True)
@@ -96,3 +97,29 @@ class Detection:
         except ImportError:
             raise MissingExtraError("to_frame needs pandas or polars: pip install pandas") from None
         return pl.DataFrame(columns if self.times is None else {"time": self.times, **columns})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """The answer for one row of a stream. A row that could not be judged has loss NaN, p-value 1 and the rest 0.
+
+    `change` says what the row did to `event`: opened (its start is known), updated (still in alarm), resolved (its end
+    is known), reopened (in alarm again before the score returned to 0), final (nothing can change any more).
+    """
+
+    index: int  # rows given to the stream before this one
+    ready: bool  # whether the row could be judged
+    loss: float
+    pvalue: float
+    evidence: float
+    score: float
+    alarm: bool
+    event: Event | None  # the event this row changed
+    change: Change | None
+    notes: tuple[str, ...]  # what was odd about the row: late, missing values, a gap
+    _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
+
+    @property
+    def blame(self) -> NDArray[np.float32]:
+        """(channels,): each channel's share of the loss; 0 where the row or the channel was not judged."""
+        return self._blame()

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 __all__ = ["Clusters", "find", "widths"]
 
@@ -116,7 +115,7 @@ def _spectral(affinity: Floats) -> Callable[[int], Floats]:
     degree = weight.sum(axis=1)
     scale = 1.0 / np.sqrt(np.where(degree > 1e-12, degree, 1.0))  # an isolated channel keeps degree 1
     laplacian = np.eye(len(weight)) - scale[:, None] * weight * scale
-    vectors = eigh(laplacian)[1]
+    vectors = np.linalg.eigh(laplacian)[1]
     return lambda count: vectors[:, 1 : count + 1] * scale[:, None]
 
 

@@ -8,16 +8,19 @@ are folded into the maps beside them where they can be.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from ..config import Settings
+from ..errors import MissingExtraError
 from ..method import windows
 from ..method.cluster import Clusters
+from .gelu import gelu
 
 __all__ = ["Engine", "Reconstructor"]
 
@@ -25,7 +28,8 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Weights = Mapping[str, Floats]
 
-BLOCK = 256  # windows at a time: bounds the memory, and keeps it in the cache
+BLOCK = 512  # windows at a time: bounds the memory
+CACHE = 65_536  # numbers of one intermediate result that stay in the cache
 EPSILON = 1e-5  # of torch's batch norm
 
 
@@ -65,7 +69,9 @@ class Linear:
         return Linear(self.matrix * norm.scale, self.bias * norm.scale + norm.shift)
 
     def __call__(self, x: Floats) -> Floats:
-        return x @ self.matrix + self.bias
+        out: Floats = x @ self.matrix
+        out += self.bias
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +79,7 @@ class TimeMap:
     """A masked linear map along time."""
 
     matrix: Floats  # (time out, time in)
-    bias: Floats  # (time out, 1)
+    bias: Floats  # (time out,)
 
     @classmethod
     def layer(cls, weights: Weights, name: str, settings: Settings) -> Self:
@@ -82,24 +88,53 @@ class TimeMap:
             matrix = np.tril(matrix)
             if settings.causal_mask == "1/j":
                 matrix = matrix / np.arange(1, settings.window + 1, dtype=np.float32)[:, None]
-        return cls(np.ascontiguousarray(matrix), weights[f"{name}.bias"][:, None])
+        return cls(np.ascontiguousarray(matrix), weights[f"{name}.bias"])
 
     def __call__(self, x: Floats) -> Floats:  # (windows, time, width)
-        mixed: Floats = np.matmul(self.matrix, x) + self.bias
+        mixed: Floats = np.matmul(self.matrix, x)
+        mixed += self.bias[:, None]
         return mixed
 
-    def last(self, x: Floats) -> Floats:  # (windows, time, width) -> (windows, width)
-        mixed: Floats = np.matmul(self.matrix[-1], x) + self.bias[-1]
-        return mixed
+
+class Kernels:
+    """The inner loops: compiled where numba is installed, plain numpy elsewhere; the same formula either way."""
+
+    def __init__(self, compiled: bool | None = None) -> None:
+        self.compiled = compiled_kernels() is not None if compiled is None else compiled
+        fast = compiled_kernels() if self.compiled else None
+        if self.compiled and fast is None:
+            raise MissingExtraError("compiled kernels need numba: pip install 'ccmtad[fast]'")
+        self.gelu = gelu if fast is None else fast.gelu
+        self.mix_last = _mix_last if fast is None else fast.mix_last
+
+
+@cache
+def compiled_kernels() -> ModuleType | None:
+    """The module of compiled kernels; None without numba."""
+    try:
+        from . import fast
+    except ImportError:
+        return None
+    return fast
+
+
+def _mix_last(hidden: Floats, bias: Floats, weight: Floats, last_bias: np.float32) -> Floats:
+    hidden += bias[:, None]
+    mixed: Floats = np.matmul(weight, gelu(hidden))
+    mixed += last_bias
+    return mixed
 
 
 class Mixer:
     """One mixer block, at every position or at the last one only."""
 
-    def __init__(self, weights: Weights, name: str, settings: Settings) -> None:
+    def __init__(self, weights: Weights, name: str, settings: Settings, kernels: Kernels) -> None:
+        self.kernels = kernels
         self.time = None
         if settings.temporal_mixer != "none":
             self.time = tuple(TimeMap.layer(weights, f"{name}.time.{i}", settings) for i in ("first", "second"))
+            self.last_weight = np.ascontiguousarray(self.time[1].matrix[-1])
+            self.last_bias = self.time[1].bias[-1]
         self.time_norm = Affine.norm(weights, f"{name}.time_norm")
         self.embedding = None
         if settings.embedding_mixer:
@@ -107,17 +142,28 @@ class Mixer:
         self.embedding_norm = Affine.norm(weights, f"{name}.embedding_norm")
 
     def all(self, r: Floats) -> Floats:  # (windows, time, width)
-        return self._rest(r, r if self.time is None else r + self.time[1](gelu(self.time[0](r))))
+        return self._rest(r, r if self.time is None else r + self.time[1](self.kernels.gelu(self.time[0](r))))
 
     def last(self, r: Floats) -> Floats:  # (windows, time, width) -> (windows, width)
         now = r[:, -1]
-        return self._rest(now, now if self.time is None else now + self.time[1].last(gelu(self.time[0](r))))
+        if self.time is None:
+            return self._rest(now, now)
+        block = max(1, CACHE // (r.shape[1] * r.shape[2]))
+        parts = [self._mix_last(r[first : first + block]) for first in range(0, len(r), block)]
+        mixed = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        mixed += now
+        return self._rest(now, mixed)
+
+    def _mix_last(self, r: Floats) -> Floats:
+        assert self.time is not None
+        hidden = np.matmul(self.time[0].matrix, r)
+        return self.kernels.mix_last(hidden, self.time[0].bias, self.last_weight, self.last_bias)
 
     def _rest(self, r: Floats, mixed: Floats) -> Floats:
         e = self.time_norm(mixed)
         out = r + e
         if self.embedding is not None:
-            out = out + self.embedding[1](gelu(self.embedding[0](e)))
+            out += self.embedding[1](self.kernels.gelu(self.embedding[0](e)))
         return self.embedding_norm(out)
 
 
@@ -144,27 +190,25 @@ class Reconstructor(ABC):
 class Engine(Reconstructor):
     """The trained network."""
 
-    def __init__(self, weights: Weights, clusters: Clusters, settings: Settings) -> None:
+    def __init__(self, weights: Weights, clusters: Clusters, settings: Settings, compiled: bool | None = None) -> None:
+        """`compiled` says whether to use numba; None: where it is installed."""
         self.window = settings.window
+        self.kernels = Kernels(compiled)
         self.embed = _dense_embedding(weights, clusters).before(Affine.norm(weights, "norm"))
-        self.mixers = [Mixer(weights, f"mixers.{i}", settings) for i in range(settings.mixers)]
+        self.width = self.embed.matrix.shape[1]
+        self.mixers = [Mixer(weights, f"mixers.{i}", settings, self.kernels) for i in range(settings.mixers)]
         self.head = Linear.layer(weights, "head").after(Affine.norm(weights, "head_norm"))
 
     def reconstruct(self, rows: Floats) -> Floats:
         r0 = self.embed(rows)  # (rows, width)
-        r = sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2)  # (windows, time, width), no copy
+        return self.reconstruct_embedded(sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
+
+    def reconstruct_embedded(self, r: Floats) -> Floats:
+        """The newest rows of windows that are embedded already: (windows, time, width) to (windows, channels)."""
+        now = r[:, -1]
         for mixer in self.mixers[:-1]:
             r = mixer.all(r)
-        return self.head(r0[self.window - 1 :] + self.mixers[-1].last(r))
-
-
-def gelu(x: Floats) -> Floats:
-    """x times the normal distribution function at x, exactly as torch's default."""
-    half = erf(x * np.float32(np.sqrt(0.5)))
-    half += 1.0
-    half *= x
-    half *= 0.5
-    return half  # type: ignore[no-any-return]
+        return self.head(now + self.mixers[-1].last(r))
 
 
 def _dense_embedding(weights: Weights, clusters: Clusters) -> Linear:

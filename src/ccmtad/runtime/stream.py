@@ -1,0 +1,243 @@
+"""A live stream: one row in, one step out. Constant time and memory however long it runs."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ChannelError, InputError
+from ..method.accumulate import Accumulator
+from ..method.evidence import counts, evidence, pvalue
+from ..method.scale import clip
+from ..results import Step
+from .engine import Engine
+from .lifecycle import Lifecycle
+from .model import Model
+
+__all__ = ["Stream", "Streams"]
+
+Floats = NDArray[np.float64]
+Row = Sequence[float] | Mapping[str, float] | NDArray[Any]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a stream has met."""
+
+    rows: int = 0  # given to it, the ignored ones included
+    late: int = 0  # ignored: not later than the row before
+    gaps: int = 0  # pauses that restarted the window
+    missing: int = 0  # values that were missing or infinite
+
+
+class Stream:
+    """The state of one entity. `update` is the only call that advances it."""
+
+    def __init__(self, model: Model) -> None:
+        if not model.settings.online:
+            raise InputError("a stream must be online; this model averages with smoothing='centred', which looks ahead")
+        settings, channels = model.settings, len(model.channels)
+        self.model = model
+        self.engine: Engine = model.engine
+        self.tally = Tally()
+        self.last_time: int | None = None  # nanoseconds
+        self.held = model.fallback.copy()  # the last value of each channel
+        self.age = np.full(channels, -1)  # rows since then; -1: none yet
+        self.averaged = np.zeros((settings.smooth, channels))  # ring of scaled rows
+        self.ring = np.zeros((2 * settings.window, self.engine.width), dtype=np.float32)  # embedded rows, kept twice
+        self.filled = 0  # rows since the start of this stretch
+        self.accumulator = Accumulator(settings.patience, settings.reset)
+        self.lifecycle = Lifecycle(model.channels, model.calibration.threshold)
+        self._references = len(model.calibration.reference)
+
+    def update(self, row: Row, time: object = None) -> Step:
+        """Judges the newest row. Bad input is an error before anything has changed."""
+        now = self._take(row, time)
+        if isinstance(now, Step):
+            return now
+        back = self.engine.reconstruct_embedded(now.window[None])[0]
+        return self._judge(now, back)
+
+    def _take(self, row: Row, time: object) -> "Step | _Ready":
+        """Everything up to the network: a finished step where the row cannot be judged."""
+        values, nanoseconds = self._values(row), _nanoseconds(time)
+        index = self.tally.rows
+        stamp = None if nanoseconds is None else np.datetime64(nanoseconds, "ns")
+        if nanoseconds is not None and self.last_time is not None and nanoseconds <= self.last_time:
+            self.tally.rows += 1
+            self.tally.late += 1
+            return _unjudged(index, len(values), ("late or duplicate row ignored",))
+
+        notes: list[str] = []
+        self.tally.rows += 1
+        event, change = None, None
+        pause = self.model.longest_pause
+        if nanoseconds is not None and self.last_time is not None and pause is not None:
+            seconds = (nanoseconds - self.last_time) * 1e-9
+            if seconds > pause:
+                self.tally.gaps += 1
+                notes.append(f"gap of {seconds:g} s: window restarted")
+                event, change = self._restart()
+        if nanoseconds is not None:
+            self.last_time = nanoseconds
+
+        present = self._hold(values, notes)
+        scaled = self._average(self.model.scaler(self.held))
+        x = clip(scaled)
+        embedded = self.engine.embed(x[None])[0]
+        window = self.model.settings.window
+        slot = self.filled % window
+        self.ring[slot] = self.ring[slot + window] = embedded
+        self.filled += 1
+        if self.filled < window or (present is not None and not present.any()):
+            if self.filled >= window:
+                self.accumulator.restart()
+                event, change = self.lifecycle.unjudged()
+            return _unjudged(index, len(values), tuple(notes), event, change)
+        return _Ready(index, stamp, x, self.ring[slot + 1 : slot + 1 + window], present, tuple(notes))
+
+    def _judge(self, now: "_Ready", back: NDArray[np.float32]) -> Step:
+        """Everything after the network."""
+        calibration, combiner = self.model.calibration, self.model.combiner
+        error = np.square(now.x - back)[None]
+        present = None if now.present is None else now.present[None]
+        loss = combiner.loss(error, present)
+        p = pvalue(counts(loss, calibration.reference), self._references, calibration.tail)
+        b = float(evidence(p, calibration.alpha, calibration.tail)[0])
+        score = self.accumulator.step(b)
+        alarm = score > calibration.threshold
+        blame = combiner.blame(error, present)[0] if alarm else None
+        event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
+        later = partial(_first, combiner.blame, error, present)
+        return Step(now.index, True, float(loss[0]), float(p[0]), b, score, alarm, event, change, now.notes, later)
+
+    def _hold(self, values: Floats, notes: list[str]) -> NDArray[np.bool_] | None:
+        """Missing values replaced by the last ones; which channels may be judged (None: all)."""
+        missing = ~np.isfinite(values)
+        if not missing.any():
+            self.held[:] = values
+            self.age[:] = 0
+            return None
+        self.tally.missing += int(missing.sum())
+        self.held[~missing] = values[~missing]
+        self.age[missing & (self.age >= 0)] += 1
+        self.age[~missing] = 0
+        present = (self.age >= 0) & (self.age <= self.model.settings.hold_rows)
+        out = [self.model.channels[i] for i in np.flatnonzero(~present)]
+        held = [self.model.channels[i] for i in np.flatnonzero(missing & present)]
+        notes += [f"missing, last value held: {', '.join(held)}"] * bool(held)
+        notes += [f"missing, left out: {', '.join(out)}"] * bool(out)
+        return None if present.all() else present
+
+    def _average(self, scaled: Floats) -> Floats:
+        length = len(self.averaged)
+        if length == 1:
+            return scaled
+        self.averaged[self.filled % length] = scaled
+        seen = min(self.filled + 1, length)
+        average: Floats = self.averaged[:seen].sum(axis=0) / seen
+        return average
+
+    def _restart(self) -> Any:
+        self.filled = 0
+        self.held[:] = self.model.fallback
+        self.age[:] = -1
+        self.accumulator.restart()
+        return self.lifecycle.unjudged()
+
+    def _values(self, row: Row) -> Floats:
+        channels = self.model.channels
+        if isinstance(row, Mapping):
+            missing = [name for name in channels if name not in row]
+            extra = [str(name) for name in row if name not in channels]
+            if missing or extra:
+                parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"not fitted: {', '.join(extra)}"] * bool(
+                    extra
+                )
+                raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
+            row = [row[name] for name in channels]
+        try:
+            values = np.asarray([np.nan if v is None else v for v in row], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"row must hold numbers; got {row!r}") from error
+        if values.shape != (len(channels),):
+            raise ChannelError(f"row must have {len(channels)} values, one per channel; got shape {values.shape}")
+        return values
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A row that can be judged, on its way through the network."""
+
+    index: int
+    time: np.datetime64 | None
+    x: NDArray[np.float32]  # (channels,) scaled
+    window: NDArray[np.float32]  # (time, width) embedded
+    present: NDArray[np.bool_] | None
+    notes: tuple[str, ...]
+
+
+class Streams:
+    """Many entities of one model, stepped together: the network sees all their windows at once."""
+
+    def __init__(self, model: Model, keys: Iterable[Hashable]) -> None:
+        self.model = model
+        self.each = {key: Stream(model) for key in keys}
+
+    def __getitem__(self, key: Hashable) -> Stream:
+        return self.each[key]
+
+    def update(self, rows: Mapping[Any, Row], time: object = None) -> dict[Hashable, Step]:
+        """One row for each key given, all of one time, or with a time for each key in a mapping."""
+        unknown = [key for key in rows if key not in self.each]
+        if unknown:
+            raise InputError(f"rows must be for the keys of these streams; got {unknown[0]!r}")
+        times = time if isinstance(time, Mapping) else dict.fromkeys(rows, time)
+        for key, row in rows.items():  # all are checked before any is taken
+            self.each[key]._values(row)
+            _nanoseconds(times.get(key))
+        taken = {key: self.each[key]._take(row, times.get(key)) for key, row in rows.items()}
+        ready = {key: now for key, now in taken.items() if isinstance(now, _Ready)}
+        steps = {key: now for key, now in taken.items() if isinstance(now, Step)}
+        if ready:
+            backs = self.model.engine.reconstruct_embedded(np.stack([now.window for now in ready.values()]))
+            for (key, now), back in zip(ready.items(), backs, strict=True):
+                steps[key] = self.each[key]._judge(now, back)
+        return {key: steps[key] for key in rows}
+
+
+def _nanoseconds(time: object) -> int | None:
+    """A time as nanoseconds since 1970, UTC; numbers are seconds."""
+    if time is None:
+        return None
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        since = aware - datetime(1970, 1, 1, tzinfo=UTC)
+        return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000
+    try:
+        if isinstance(time, int | float | np.number):
+            return round(float(time) * 1e9)
+        stamp = np.datetime64(time, "ns")  # type: ignore[call-overload]
+        if np.isnat(stamp):
+            raise ValueError("NaT")
+        return int(stamp.astype(np.int64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"time must be a datetime, an ISO date and time, or seconds; got {time!r}") from error
+
+
+def _unjudged(index: int, channels: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
+    nobody = partial(_nobody, channels)
+    return Step(index, False, float("nan"), 1.0, 0.0, 0.0, False, event, change, notes, nobody)
+
+
+def _nobody(channels: int) -> NDArray[np.float32]:
+    return np.zeros(channels, dtype=np.float32)
+
+
+def _first(blame: Any, error: NDArray[np.float32], present: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    first: NDArray[np.float32] = blame(error, present)[0]
+    return first
