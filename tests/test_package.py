@@ -27,6 +27,7 @@ def test_public_names_are_these_and_all_exist() -> None:
         "Event",
         "Frame",
         "Settings",
+        "Step",
     }
     assert {name for name in ccmtad.__all__ if name.endswith("Error")} == set(errors.__all__)
     for name in ccmtad.__all__:

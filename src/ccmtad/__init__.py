@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .errors import (
         CcmtadError,
         ChannelError,
+        FileError,
         InputError,
         MissingExtraError,
         NotFittedError,
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from .frame import Frame
-    from .results import Detection, Epoch, Event
+    from .results import Detection, Epoch, Event, Step
 
 __version__ = "0.1.0"
 
@@ -27,12 +28,14 @@ __all__ = [
     "Detector",
     "Epoch",
     "Event",
+    "FileError",
     "Frame",
     "InputError",
     "MissingExtraError",
     "NotFittedError",
     "SettingError",
     "Settings",
+    "Step",
     "TrainingError",
 ]
 
@@ -43,6 +46,7 @@ _HOME = {
     "Event": "results",
     "Frame": "frame",
     "Settings": "config",
+    "Step": "results",
 }
 
 

@@ -2,21 +2,22 @@
 
 import logging
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .config import Budget, Settings
-from .errors import InputError, MissingExtraError, NotFittedError, SettingError
+from .errors import FileError, InputError, MissingExtraError, NotFittedError, SettingError
 from .frame import Frame
 from .method import cluster, missing, timeline, windows
 from .method.calibrate import Calibration
 from .method.combine import Combiner
 from .method.scale import Scaler
 from .results import Detection, Epoch
-from .runtime import batch
+from .runtime import artefact, batch, snapshot
 from .runtime.engine import Engine
 from .runtime.model import Model, prepare
 from .runtime.stream import Stream, Streams
@@ -173,13 +174,36 @@ class Detector:
         model = self._fitted()
         return batch.detect(model, model.engine, Frame.of(recent, argument="recent"))
 
-    def stream(self) -> Stream:
-        """A live stream: feed it rows one at a time with `update(row, time)`."""
-        return Stream(self._fitted())
+    def stream(self, resume: bytes | None = None) -> Stream:
+        """A live stream: feed it rows one at a time with `update(row, time)`.
+
+        `resume` is an earlier stream's `snapshot()`: the new one goes on as if that one had never stopped.
+        """
+        stream = Stream(self._fitted())
+        if resume is not None:
+            snapshot.restore(stream, resume)
+        return stream
 
     def streams(self, keys: Iterable[Hashable]) -> Streams:
         """Live streams of many entities that share this model, stepped together."""
         return Streams(self._fitted(), keys)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the fitted model to one pickle-free file, whole or not at all."""
+        history = [asdict(epoch) for epoch in self._history]
+        artefact.write(artefact.dumps(self._fitted(), {"params": self.get_params(), "history": history}), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a model that `save` wrote. Nothing in the file is executed; it needs no torch."""
+        model, extra = artefact.loads(artefact.read(path), f"model file {str(path)!r}")
+        try:
+            detector = cls(**extra["params"])
+            detector._history = tuple(Epoch(**epoch) for epoch in extra["history"])
+        except (KeyError, TypeError, SettingError) as error:
+            raise FileError(f"model file {str(path)!r} must hold the detector's settings; got {error}") from error
+        detector._model = model
+        return detector
 
     def decision_function(self, x: Any) -> NDArray[np.float64]:
         """The score of each row; higher is worse, and above `threshold_` is an alarm."""
@@ -267,8 +291,10 @@ class Detector:
 
     @property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """The score of each training row, as PyOD names it."""
+        """The score of each training row, as PyOD names it. A saved model does not keep them."""
         self._fitted()
+        if not len(self._training_scores):
+            raise NotFittedError("training scores are not kept in a saved model: call decision_function(train)")
         return self._training_scores
 
     @property

@@ -4,6 +4,7 @@
     ├── SettingError        a setting breaks its rule            (also a ValueError)
     ├── InputError          a table cannot be used               (also a ValueError)
     │   └── ChannelError    its channels are not the fitted ones
+    ├── FileError           a model or snapshot cannot be used   (also a ValueError)
     ├── NotFittedError      used before `fit`                    (also a ValueError and an AttributeError)
     ├── TrainingError       the network could not be trained     (also a RuntimeError)
     └── MissingExtraError   an optional dependency is absent     (also an ImportError)
@@ -14,6 +15,7 @@ Each message names the argument, the rule and the value it got.
 __all__ = [
     "CcmtadError",
     "ChannelError",
+    "FileError",
     "InputError",
     "MissingExtraError",
     "NotFittedError",
@@ -36,6 +38,10 @@ class InputError(CcmtadError, ValueError):
 
 class ChannelError(InputError):
     """The channels of a table are not those the detector was fitted on."""
+
+
+class FileError(CcmtadError, ValueError):
+    """A model file or a snapshot cannot be used: truncated, altered, of another kind or version."""
 
 
 class NotFittedError(CcmtadError, ValueError, AttributeError):

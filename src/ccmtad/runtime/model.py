@@ -49,6 +49,13 @@ class Model:
         """The inference engine of these weights."""
         return Engine(self.weights, self.clusters, self.settings)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of this model as it would be saved: what ties a snapshot to it."""
+        from . import artefact, envelope  # they read and write models
+
+        return envelope.digest(artefact.dumps(self))
+
     @property
     def longest_pause(self) -> float | None:
         """Seconds between two rows above which the window restarts."""

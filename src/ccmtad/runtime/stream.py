@@ -62,6 +62,12 @@ class Stream:
         back = self.engine.reconstruct_embedded(now.window[None])[0]
         return self._judge(now, back)
 
+    def snapshot(self) -> bytes:
+        """The whole state as bytes: `detector.stream(resume=...)` goes on from it, in this process or another."""
+        from . import snapshot  # it reads and writes streams
+
+        return snapshot.take(self)
+
     def _take(self, row: Row, time: object) -> "Step | _Ready":
         """Everything up to the network: a finished step where the row cannot be judged."""
         values, nanoseconds = self._values(row), _nanoseconds(time)

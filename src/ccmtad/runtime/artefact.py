@@ -1,0 +1,157 @@
+"""One model, one file. Loading executes nothing, and checks every shape against the settings."""
+
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Settings
+from ..errors import FileError, SettingError
+from ..method.calibrate import Calibration
+from ..method.cluster import Clusters, widths
+from ..method.combine import Combiner
+from ..method.scale import Scaler
+from .envelope import open_sealed, seal
+from .model import Model
+
+__all__ = ["MAGIC", "VERSION", "dumps", "loads", "read", "write"]
+
+MAGIC = b"CCMTADmo"
+VERSION = 1
+
+
+def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
+    """The model as bytes, the same for the same model; `extra` is carried along, under its own name."""
+    arrays: dict[str, NDArray[Any]] = {f"network.{name}": weight for name, weight in model.weights.items()}
+    arrays |= {
+        "fallback": model.fallback,
+        "scaler.low": model.scaler.low,
+        "scaler.span": model.scaler.span,
+        "clusters": model.clusters.label,
+        "combiner.unit": model.combiner.unit,
+        "calibration.reference": model.calibration.reference,
+    }
+    facts = {
+        "settings": asdict(model.settings),
+        "channels": list(model.channels),
+        "named": model.named,
+        "period": model.period,
+        "alpha": model.calibration.alpha,
+        "threshold": model.calibration.threshold,
+        "extra": extra or {},
+    }
+    return seal(MAGIC, VERSION, arrays, facts)
+
+
+def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
+    """The model written by `dumps`, and the extra that came with it."""
+    arrays, facts = open_sealed(data, MAGIC, VERSION, what)
+    try:
+        settings = Settings.of(**facts["settings"])
+        channels = tuple(str(name) for name in facts["channels"])
+        label = arrays["clusters"]
+        _check(label.dtype == np.int64 and label.shape == (len(channels),), what, "a cluster for every channel")
+        _check(len(label) > 0 and sorted(set(label.tolist())) == list(range(label.max() + 1)), what, "whole clusters")
+        clusters = Clusters(label, settings.clusters)
+        expected = _shapes(settings, clusters)
+        for name, shape in expected.items():
+            array = arrays[name]
+            _check(array.shape == shape and array.dtype == _dtype(name), what, f"{name} of shape {shape}")
+            _check(bool(np.isfinite(array).all()), what, f"finite numbers in {name}")
+        reference = arrays["calibration.reference"]
+        _check(reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64, what, "validation losses")
+        _check(bool(np.isfinite(reference).all() and (np.diff(reference) >= 0).all()), what, "losses in order")
+        _check(bool((arrays["scaler.span"] > 0).all() and (arrays["combiner.unit"] > 0).all()), what, "positive units")
+        alpha, threshold, period = float(facts["alpha"]), float(facts["threshold"]), facts["period"]
+        _check(0 < alpha < 1 and 0 < threshold < np.inf, what, "a positive alpha and threshold")
+        _check(period is None or 0 < float(period) < np.inf, what, "a positive period")
+        extra = dict(facts["extra"])
+    except (KeyError, TypeError, ValueError, SettingError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{what} must hold a whole model; got {error}") from error
+    model = Model(
+        settings,
+        channels,
+        bool(facts["named"]),
+        None if period is None else float(period),
+        arrays["fallback"],
+        Scaler(arrays["scaler.low"], arrays["scaler.span"]),
+        clusters,
+        {name.removeprefix("network."): arrays[name] for name in expected if name.startswith("network.")},
+        Combiner(arrays["combiner.unit"], settings.combine),
+        Calibration(reference, alpha, threshold, settings.patience, settings.reset, settings.tail),
+    )
+    return model, extra
+
+
+def write(data: bytes, path: str | Path) -> None:
+    """Writes the whole file or none of it: to a temporary one beside it, then renamed."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise FileError(f"path must be writable; got {str(path)!r}: {error.strerror}") from error
+
+
+def read(path: str | Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(f"path must be readable; got {str(path)!r}: {error.strerror}") from error
+
+
+def _shapes(settings: Settings, clusters: Clusters) -> dict[str, tuple[int, ...]]:
+    """Every array but the validation losses, and its shape."""
+    channels, window = len(clusters.label), settings.window
+    share = widths(clusters, settings.width)
+    width = sum(share)
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ("fallback", "scaler.low", "scaler.span", "combiner.unit"), (channels,)
+    )
+
+    def linear(name: str, inputs: int, outputs: int) -> None:
+        shapes[f"network.{name}.weight"], shapes[f"network.{name}.bias"] = (outputs, inputs), (outputs,)
+
+    def norm(name: str) -> None:
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"network.{name}.{part}"] = (width,)
+
+    for i, (members, part) in enumerate(zip(clusters.members, share, strict=True)):
+        linear(f"embed.{i}", len(members), part)
+    norm("norm")
+    for i in range(settings.mixers):
+        if settings.temporal_mixer != "none":
+            linear(f"mixers.{i}.time.first", window, window)
+            linear(f"mixers.{i}.time.second", window, window)
+        norm(f"mixers.{i}.time_norm")
+        if settings.embedding_mixer:
+            linear(f"mixers.{i}.embedding.first", width, width * settings.expansion)
+            linear(f"mixers.{i}.embedding.second", width * settings.expansion, width)
+        norm(f"mixers.{i}.embedding_norm")
+    norm("head_norm")
+    linear("head", width, channels)
+    return shapes
+
+
+def _dtype(name: str) -> Any:
+    return np.float32 if name.startswith(("network.", "combiner.")) else np.float64
+
+
+def _check(right: bool, what: str, rule: str) -> None:
+    if not right:
+        raise FileError(f"{what} must hold {rule}; got something else")
