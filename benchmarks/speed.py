@@ -10,13 +10,21 @@ import numpy as np
 import torch
 
 from ccmtad.config import Settings
-from ccmtad.method.cluster import Clusters
-from ccmtad.runtime.engine import Engine
+from ccmtad.method.calibrate import Calibration
+from ccmtad.method.cluster import Clusters, widths
+from ccmtad.method.combine import Combiner
+from ccmtad.method.scale import Scaler
+from ccmtad.runtime.engine import Engine, compiled_kernels
+from ccmtad.runtime.model import Model
+from ccmtad.runtime.stream import Stream
 from ccmtad.simulate import simulate
 from ccmtad.train.loop import build
+from ccmtad.train.network import Network
 
 REPEAT = 5
 ROWS = 4_096
+STEPS = 300
+KERNELS = {"numba": True, "numpy": False} if compiled_kernels() is not None else {"numpy": False}
 
 
 def medians(*runs: Callable[[], object]) -> list[float]:
@@ -30,31 +38,101 @@ def medians(*runs: Callable[[], object]) -> list[float]:
     return [float(np.median(taken)) for taken in seconds]
 
 
-def batch_scoring(channels: int, clusters: int, width: int, expansion: int) -> None:
-    """The numpy engine against the written-out forward pass of the same network in torch."""
+def network_of(channels: int, clusters: int, width: int, expansion: int) -> tuple[Network, Model]:
+    """A network of this shape, untrained, and the model made of its weights."""
     settings = Settings(width=width, expansion=expansion, clusters=clusters)
     grouped = Clusters(np.arange(channels) % clusters, clusters)
     network = build(grouped, settings).eval()
-    engine = Engine(network.weights(), grouped, settings)
-    rows = np.random.default_rng(0).uniform(-1, 1, (ROWS, channels)).astype(np.float32)
-    ends = np.arange(settings.window - 1, ROWS)
-    series = torch.as_tensor(rows)
-    reach = torch.arange(1 - settings.window, 1)
+    ones = np.ones(channels)
+    calibration = Calibration(
+        np.sort(np.random.default_rng(0).exponential(50.0, 10_000)), 0.05, 30.0, 5, "carried", "conformal"
+    )
+    names = tuple(f"c{i}" for i in range(channels))
+    model = Model(
+        settings, names, True, 1.0, 0 * ones, Scaler(-ones, 2 * ones), grouped, network.weights(),
+        Combiner(ones, "largest"), calibration,
+    )  # fmt: skip
+    return network, model
 
-    def written_out() -> None:
+
+def network_speed(channels: int, clusters: int, width: int, expansion: int) -> None:
+    """Engine and stream against the written-out forward pass of the same network in torch."""
+    network, model = network_of(channels, clusters, width, expansion)
+    window = model.settings.window
+    rows = np.random.default_rng(0).uniform(-1, 1, (ROWS, channels))
+    single = rows.astype(np.float32)
+    ends = np.arange(window - 1, ROWS)
+    series = torch.as_tensor(single)
+    reach = torch.arange(1 - window, 1)
+    engines = {name: Engine(model.weights, model.clusters, model.settings, on) for name, on in KERNELS.items()}
+
+    def torch_batch() -> None:
         with torch.no_grad():
             for batch in torch.as_tensor(ends).split(512):
                 network(series[batch[:, None] + reach])
 
-    def folded() -> None:
-        for _ in engine.errors(rows, ends):
-            pass
+    def torch_steps() -> None:
+        with torch.no_grad():
+            for end in range(window, window + STEPS):
+                network(series[None, end - window : end])
 
-    slow, fast = medians(written_out, folded)
-    name = f"{channels} channels, {clusters} clusters, width {width}, expansion {expansion}"
-    print(
-        f"batch scoring, {name}: {slow / fast:.1f} times the rows per second ({len(ends) / fast:,.0f} against torch's)"
-    )
+    def batch_of(engine: Engine) -> Callable[[], object]:
+        return lambda: [None for _ in engine.errors(single, ends)]
+
+    def steps_of(engine: Engine) -> Callable[[], object]:
+        stream = Stream(model)
+        stream.engine = engine
+        for row in rows[:window]:
+            stream.update(row)
+        return lambda: [stream.update(row) for row in rows[:STEPS]]
+
+    print(f"\n{channels} channels, {clusters} clusters, width {width}, expansion {expansion}")
+    slow, *fast = medians(torch_batch, *(batch_of(engine) for engine in engines.values()))
+    for name, seconds in zip(engines, fast, strict=True):
+        print(
+            f"  batch, {name:<6} {slow / seconds:5.1f} times torch's rows per second ({len(ends) / seconds:,.0f} here)"
+        )
+    slow, *fast = medians(torch_steps, *(steps_of(engine) for engine in engines.values()))
+    for name, seconds in zip(engines, fast, strict=True):
+        share = where_a_step_goes(engines[name], single)
+        micro = 1e6 * seconds / STEPS
+        print(f"  update, {name:<5} {slow / seconds:5.1f} times faster than torch's forward pass ({micro:.0f} µs)")
+        print("    of which " + ", ".join(f"{part} {1e6 * spent:.0f} µs" for part, spent in share.items()))
+    floor, written = multiply_adds(model)
+    print(f"  multiply-adds: {floor:,} needed for a step, {written:,} as written out ({written / floor:.0f} times)")
+
+
+def where_a_step_goes(engine: Engine, rows: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> dict[str, float]:
+    """Seconds of the parts of the network in one step; the rest of an update is bookkeeping."""
+    last, window = engine.last, engine.window
+    r = engine.embed(rows[:window])[None]
+    now = r[:, -1]
+    assert last.time is not None
+    assert last.hidden is not None
+    time_mixer, hidden = last.time, last.hidden
+    joined = np.zeros((1, len(last.out.single)))
+
+    def repeat(run: Callable[[], object]) -> Callable[[], object]:
+        return lambda: [run() for _ in range(200)]
+
+    parts = {
+        "embedding": repeat(lambda: engine.embed(rows[:1])),
+        "time mixing": repeat(lambda: time_mixer.last(r)),
+        "embedding mixer": repeat(lambda: engine.kernels.gelu(hidden(now))),
+        "head": repeat(lambda: last.out(joined)),
+    }
+    return {name: seconds / 200 for name, seconds in zip(parts, medians(*parts.values()), strict=True)}
+
+
+def multiply_adds(model: Model) -> tuple[int, int]:
+    """What one step needs, and what the forward pass as written spends on it."""
+    window, width = model.settings.window, sum(widths(model.clusters, model.settings.width))
+    channels = len(model.channels)
+    embed = sum(len(m) * w for m, w in zip(model.clusters.members, widths(model.clusters, width), strict=True))
+    hidden = width * model.settings.expansion
+    head = (2 * width + hidden) * channels  # the second half of the embedding mixer is folded into it
+    needed = embed + width * (window * (window + 1) // 2 + window) + width * hidden + head
+    return needed, window * (embed + 2 * window * width + 2 * width * hidden) + width * channels
 
 
 def plant() -> None:
@@ -72,5 +150,6 @@ def plant() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for shape in ((25, 4, 256, 1), (123, 9, 256, 3), (53, 8, 64, 1)):
-        batch_scoring(*shape)
+        network_speed(*shape)
+    print()
     plant()

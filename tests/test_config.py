@@ -4,10 +4,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ccmtad import Detector, SettingError, Settings
 from ccmtad.config import PRESETS, Budget
+
+BUDGET = (
+    'budget must read like "1/10000 rows", "1/week" or "2/day" (units: second, minute, hour, day, week, month); got '
+)
 
 
 @pytest.mark.parametrize(
@@ -37,19 +42,15 @@ from ccmtad.config import PRESETS, Budget
         ({"smooth": 0}, "smooth must be a whole number of at least 1; got 0"),
         ({"alpha": 0.5}, 'alpha must be "auto" or above 0 and below 1/e = 0.3678; got 0.5'),
         ({"threshold": -1}, 'threshold must be "auto" or a positive number; got -1'),
-        (
-            {"budget": "sometimes"},
-            'budget must read like "1/10000 rows", "1/week" or "2/day"; got \'sometimes\'',
-        ),
-        ({"budget": "0/day"}, 'budget must read like "1/10000 rows", "1/week" or "2/day"; got \'0/day\''),
-        (
-            {"budget": "1/1.2.3 rows"},
-            'budget must read like "1/10000 rows", "1/week" or "2/day"; got \'1/1.2.3 rows\'',
-        ),
+        ({"budget": "sometimes"}, BUDGET + "'sometimes'"),
+        ({"budget": "0/day"}, BUDGET + "'0/day'"),
+        ({"budget": "1/1.2.3 rows"}, BUDGET + "'1/1.2.3 rows'"),
         ({"hold": -1}, "hold must be None or a whole number of at least 0; got -1"),
         ({"gap": 0}, "gap must be a positive number; got 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"device": ""}, 'device must be "auto" or a torch device such as "cpu" or "cuda"; got \'\''),
+        ({"seed": 2**32}, "seed must be below 2**32; got 4294967296"),
+        ({"preset": []}, "preset must be one of 'default', 'paper'; got []"),
         ({"preset": "magic"}, "preset must be one of 'default', 'paper'; got 'magic'"),
     ],
 )
@@ -79,6 +80,16 @@ def test_a_preset_fills_what_is_left_out() -> None:
 def test_settings_survive_json() -> None:
     settings = Settings.of("paper", clusters=4, hold=7, budget="1/week")
     assert Settings.from_json(settings.to_json()) == settings
+
+
+def test_numpys_numbers_are_numbers() -> None:
+    settings = Settings(window=np.int64(12), learning_rate=np.float32(0.5))  # type: ignore[arg-type]
+    assert Settings.from_json(settings.to_json()) == settings
+    with pytest.raises(SettingError, match="window must be a whole number"):
+        Settings(window=np.array([3, 4]))  # type: ignore[arg-type]
+    for text in ("{", "[]"):
+        with pytest.raises(SettingError, match="settings must be a JSON object"):
+            Settings.from_json(text)
 
 
 def test_settings_are_read_from_toml(tmp_path: Path) -> None:

@@ -156,8 +156,74 @@ def test_spans_can_be_excluded_by_time() -> None:
     index = pd.date_range("2026-01-01", periods=600, freq="min")
     table = pd.DataFrame(waves(), index=index, columns=list("abcde"))
     by_row = quick().fit(table, exclude=[(100, 139)])
-    by_time = quick().fit(table, exclude=[("2026-01-01T01:40", "2026-01-01T02:19")])
-    np.testing.assert_array_equal(by_time.validation_losses_, by_row.validation_losses_)
+    for span in (
+        ("2026-01-01T01:40", "2026-01-01T02:19"),
+        ("2026-01-01T02:40+01:00", "2026-01-01T03:19+01:00"),
+        (index[100], index[139]),
+        (index[100].tz_localize("UTC").tz_convert("Asia/Tokyo"), index[139].to_numpy()),
+    ):
+        by_time = quick().fit(table, exclude=[span])
+        np.testing.assert_array_equal(by_time.validation_losses_, by_row.validation_losses_)
+    for wrong, message in (
+        (("2027-01-01", "2027-01-02"), "spans with rows in them"),
+        ((1, "2026-01-01"), "two row numbers, or two times"),
+        (("monday", "friday"), "time must be a datetime"),
+    ):
+        with pytest.raises(InputError, match=message):
+            quick().fit(table, exclude=[wrong])
+
+
+def test_an_average_does_not_reach_back_over_an_excluded_span() -> None:
+    train = waves()
+    broken = train.copy()
+    broken[100:140] = 1e3
+    with_span, jump = (quick(smooth=9).fit(x, exclude=[(100, 139)]) for x in (train, broken))
+    np.testing.assert_array_equal(with_span.validation_losses_, jump.validation_losses_)
+    times = np.arange(600).astype("datetime64[s]").astype("datetime64[ns]")
+    times[140:] += np.timedelta64(10**13, "ns")
+    paused = quick(smooth=9).fit(Frame(train, tuple("abcde"), times), exclude=[(100, 139)])
+    np.testing.assert_array_equal(with_span.validation_losses_, paused.validation_losses_)
+
+
+def test_a_sensor_dead_during_calibration_does_not_spoil_it() -> None:
+    train = waves(1_500)
+    dead = train.copy()
+    dead[1_250:, 2] = np.nan
+    whole, spared = quick(epochs=3).fit(train), quick(epochs=3).fit(dead)
+    assert spared.model_.combiner.unit[2] < 3 * whole.model_.combiner.unit[2]
+    dead[:1_250, 2], dead[1_250:, 2] = np.nan, 1.0
+    with pytest.raises(InputError, match="every channel of its first 80%; got none in '2'"):
+        quick().fit(dead)
+
+
+def test_too_few_validation_losses_for_any_evidence_is_an_error() -> None:
+    with pytest.raises(InputError, match="at least 20 validation losses for an alpha of 0.05, .* got 18"):
+        quick().fit(waves(90))
+    with pytest.raises(InputError, match="at least 10000 validation losses"):
+        quick(alpha=1e-4).fit(waves())
+    assert quick(budget="1/2 rows").fit(waves()).threshold_ >= 0.01
+
+
+def test_a_given_threshold_needs_no_budget() -> None:
+    assert quick(threshold=5.0, budget="1/week").fit(waves()).threshold_ == 5.0
+
+
+def test_a_smoothed_detector_does_not_look_ahead_either() -> None:
+    train = waves()
+    detector = quick(smooth=9).fit(train)
+    changed = train.copy()
+    changed[301:] += 3.0
+    one, other = detector.detect(train), detector.detect(changed)
+    np.testing.assert_array_equal(one.loss[:301], other.loss[:301])
+
+
+def test_ignored_rows_and_unjudged_series_are_said(
+    fitted: Detector, faulty: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="ccmtad"):
+        fitted.detect(Frame(faulty.values[:100], faulty.channels, faulty.times[:100][::-1].copy()))
+    assert "99 of 100 rows are not later" in caplog.text
+    assert "no row can be judged" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -167,7 +233,7 @@ def test_spans_can_be_excluded_by_time() -> None:
         ((-1, 2), "exclude must hold rows"),
         ((0, 600), "exclude must hold rows"),
         (7, r"exclude must list \(first, last\) pairs of rows or times; got 7"),
-        (("monday", "friday"), "exclude must be given as row numbers for rows without times"),
+        (("monday", "friday"), "exclude must hold two row numbers, or two times where rows have times"),
     ],
 )
 def test_a_wrong_span_is_a_clear_error(span: Any, message: str) -> None:
@@ -403,5 +469,4 @@ def test_real_telemetry_fits_and_detects(entity: str, telemanom: Callable[[str],
     assert len(result) == len(test)
     assert np.isfinite(result.loss[23:]).all()
     assert float(np.mean(~detector.detect(train).alarm)) > 0.9
-    # Better than predicting the mean: the network has learnt something.
     assert min(epoch.validation for epoch in detector.history_) < 0.5 * detector.history_[0].validation

@@ -1,6 +1,7 @@
 """Anything table-like becomes a frame, or an error a person can act on."""
 
 import math
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,68 @@ def test_bad_tables_are_clear_errors(table: Any, message: str) -> None:
     assert str(caught.value).startswith("train must")
 
 
+def test_columns_named_by_numbers_are_channels() -> None:
+    assert Frame.of(pd.DataFrame(np.zeros((2, 3)))).channels == ("0", "1", "2")
+    two_levels = pd.DataFrame(np.zeros((2, 2)), columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]))
+    assert len(Frame.of(two_levels).channels) == 2
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": [1.0, 2.0], "dead": [None, None]}),
+        pd.DataFrame({"a": [1, 2], "dead": pd.array([None, None], dtype="Int64")}),
+        pl.DataFrame({"a": [1.0, 2.0], "dead": [None, None]}),
+        pa.table({"a": [1.0, 2.0], "dead": pa.nulls(2)}),
+        np.ma.masked_equal([[1.0, -999], [2.0, -999]], -999),
+        pd.DataFrame({"a": [1.0, 2.0], "dead": [pd.NA, None]}, dtype=object),
+    ],
+    ids=["pandas", "nullable", "polars", "pyarrow", "masked", "object"],
+)
+def test_a_dead_sensor_reads_as_missing(table: Any) -> None:
+    values = Frame.of(table).values
+    assert values[:, 0].tolist() == [1.0, 2.0]
+    assert np.isnan(values[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])],
+    ids=["pandas", "pyarrow"],
+)
+def test_a_column_named_twice_is_an_error(table: Any) -> None:
+    with pytest.raises(InputError, match="train must have distinct column names"):
+        Frame.of(table, argument="train")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"values": [[1.0]]}, "float64 values of two dimensions"),
+        ({"values": np.array([[np.inf]])}, "must be finite"),
+        ({"channels": ("a", "b")}, "1 distinct channel names"),
+        ({"times": np.array(["2026-01-01"], dtype="datetime64[s]")}, r"one datetime64\[ns\] for each of its 1 rows"),
+        ({"times": np.array(["NaT"], dtype="datetime64[ns]")}, "a time in every row; got none in row 0"),
+    ],
+    ids=str,
+)
+def test_a_frame_made_by_hand_is_checked(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Frame(**{"values": np.array([[1.0]]), "channels": ("a",), **changes})
+
+
+def test_times_that_nanoseconds_cannot_hold_are_errors() -> None:
+    with pytest.raises(InputError, match=r"seconds as a time .* 1.7e\+12 \(milliseconds\?\) in row 0"):
+        Frame.of(pl.DataFrame({"t": [1.7e12], "x": [1]}), time="t")
+    with pytest.raises(InputError, match="from 1678 to 2261 .* 9999-01-01T00:00:00 in row 0"):
+        Frame.of(pl.DataFrame({"t": [datetime(9999, 1, 1)], "x": [1]}))
+
+
 def test_a_time_column_that_is_not_there_or_not_a_time_is_an_error() -> None:
     table = pl.DataFrame({"a": [1], "b": ["x"]})
     with pytest.raises(InputError, match=r"time must be a column of table; got 'when', and the columns are 'a', 'b'"):
         Frame.of(table, time="when")
-    with pytest.raises(InputError, match=r"datetimes or seconds in its time column 'b'; got String"):
+    with pytest.raises(InputError, match=r"datetimes or seconds as times; column 'b' has String"):
         Frame.of(table, time="b")
     with pytest.raises(InputError, match="time must be None"):
         Frame.of(np.zeros((2, 2)), time="a")

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from .config import Budget, Settings
 from .errors import FileError, InputError, MissingExtraError, NotFittedError, SettingError
-from .frame import Frame
+from .frame import Frame, nanoseconds
 from .method import cluster, missing, timeline, windows
 from .method.calibrate import Calibration
 from .method.combine import Combiner
@@ -94,8 +95,9 @@ class Detector:
     ) -> Self:
         """Learns what is normal from `train`, in order of time.
 
-        `exclude` lists known-bad spans, first and last inclusive, as row numbers or as times; they enter no window and
-        no statistic. `progress` is called after each epoch. `y` is ignored.
+        `exclude` lists known-bad spans, first and last inclusive, as row numbers or as times (UTC where they name no
+        zone; a date alone is its midnight); they enter no window and no statistic. `progress` is called after each
+        epoch. `y` is ignored.
         """
         settings = self.settings
         frame = Frame.of(train, argument="train")
@@ -112,11 +114,14 @@ class Detector:
             log.warning("train: %d rows are not later than the ones before them and are ignored", int((~kept).sum()))
         times = None if frame.times is None else frame.times[kept]
         period = timeline.median_period(times)
-        rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(period)
+        rows_per_alarm = np.inf  # of no account where the threshold is given
+        if settings.threshold == "auto":
+            rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(period)
         bad = bad[kept]
         values = np.where(bad[:, None], np.nan, frame.values[kept])
-        _check_channels(values, frame.channels)
+        _check_channels(values, frame.channels, "train")
         start = timeline.starts(times, len(values), None if period is None else settings.gap * period)
+        start[1:] |= bad[:-1] & ~bad[1:]  # no average reaches back over an excluded span
 
         cut = _cut(~bad, settings.validation)
         ends = windows.ends(start, settings.window, bad)
@@ -127,6 +132,7 @@ class Detector:
                 f"{1 - settings.validation:.0%} and its last {settings.validation:.0%}; got {len(values)} rows, "
                 f"{len(learn_on)} training and {len(calibrate_on)} validation windows"
             )
+        _check_channels(values[:cut], frame.channels, f"its first {1 - settings.validation:.0%}")
         filled = missing.fill(values)
         scaler = Scaler.fit(filled[:cut][~bad[:cut]])
         rows = prepare(filled, start, scaler, settings)
@@ -140,10 +146,15 @@ class Detector:
             )
         trained = loop.train(rows, learn_on, calibrate_on, clusters, settings, progress)
         engine = Engine(trained.weights, clusters, settings)
+        fallback = np.nanmedian(values, axis=0)
+        # Calibration judges what detection would judge: not a channel that has been missing for long.
+        present = missing.hold(values, settings.hold_rows, start, fallback)[1][calibrate_on]
         normal = np.concatenate([error for _, error in engine.errors(rows, calibrate_on)])
-        combiner = Combiner.fit(normal, settings.combine)
+        combiner = Combiner.fit(normal, settings.combine, present)
+        losses = np.full(len(rows), np.nan)
+        losses[calibrate_on] = combiner.loss(normal, present)
         calibration = Calibration.fit(
-            combiner.loss(normal),
+            losses[cut:],
             rows_per_alarm,
             patience=settings.patience,
             reset=settings.reset,
@@ -152,7 +163,14 @@ class Detector:
             threshold=settings.threshold,
             seed=settings.seed,
         )
-        fallback = np.nanmedian(values, axis=0)
+        if settings.threshold == "auto" and rows_per_alarm > len(calibration.reference):
+            log.info(
+                "budget: one alarm in %.0f rows is extrapolated from %d validation rows",
+                rows_per_alarm,
+                len(calibration.reference),
+            )
+        if not settings.online:
+            log.warning("smoothing: the centred average looks ahead; results are not online")
         self._model = Model(
             settings,
             frame.channels,
@@ -240,7 +258,8 @@ class Detector:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags("outlier_detector", TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+        # Not "outlier_detector": there, predict gives -1 and 1; here it gives 1 and 0, as PyOD's does.
+        return Tags(None, TargetTags(required=False), input_tags=InputTags(allow_nan=True))
 
     def _fitted(self) -> Model:
         if self._model is None:
@@ -307,33 +326,31 @@ def _excluded(frame: Frame, spans: Iterable[Span]) -> NDArray[np.bool_]:
     """Rows of the known-bad spans."""
     bad = np.zeros(len(frame), dtype=np.bool_)
     for span in spans:
-        rule = f"exclude must list (first, last) pairs of rows or times; got {span!r}"
         try:
             first, last = span
         except (TypeError, ValueError):
-            raise InputError(rule) from None
-        if hasattr(first, "__index__") and hasattr(last, "__index__"):
-            if not 0 <= first <= last < len(frame):
+            raise InputError(f"exclude must list (first, last) pairs of rows or times; got {span!r}") from None
+        if isinstance(first, Integral) and isinstance(last, Integral):
+            if not 0 <= int(first) <= int(last) < len(frame):
                 raise InputError(f"exclude must hold rows 0 <= first <= last < {len(frame)}; got {span!r}")
-            bad[first : last + 1] = True
+            bad[int(first) : int(last) + 1] = True
             continue
-        if frame.times is None:
-            raise InputError(f"exclude must be given as row numbers for rows without times; got {span!r}")
-        try:
-            begin, stop = np.datetime64(first, "ns"), np.datetime64(last, "ns")
-        except (TypeError, ValueError):
-            raise InputError(rule) from None
-        if not begin <= stop:
-            raise InputError(f"exclude must hold spans whose first is not after their last; got {span!r}")
-        bad |= (frame.times >= begin) & (frame.times <= stop)
+        if frame.times is None or isinstance(first, Real) or isinstance(last, Real):
+            raise InputError(f"exclude must hold two row numbers, or two times where rows have times; got {span!r}")
+        moments = frame.times.astype(np.int64)
+        inside = (moments >= (nanoseconds(first) or 0)) & (moments <= (nanoseconds(last) or 0))
+        if not inside.any():
+            raise InputError(f"exclude must hold spans with rows in them (times are UTC unless they say); got {span!r}")
+        bad |= inside
     return bad
 
 
-def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...]) -> None:
+def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...], part: str) -> None:
     empty = np.isnan(values).all(axis=0)
     if empty.any():
         names = ", ".join(repr(channels[i]) for i in np.flatnonzero(empty))
-        raise InputError(f"train must hold a value in every channel; got none in {names}")
+        where = "" if part == "train" else f" of {part}"
+        raise InputError(f"train must hold a value in every channel{where}; got none in {names}")
 
 
 def _cut(good: NDArray[np.bool_], validation: float) -> int:

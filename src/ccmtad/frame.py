@@ -2,28 +2,36 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from numbers import Real
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
 
-__all__ = ["Frame"]
+__all__ = ["Frame", "nanoseconds"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.datetime64]
 
+LATEST = 9.2e9  # seconds from 1970 that nanoseconds can hold
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A multivariate series in the order it arrived."""
+    """A multivariate series in the order it arrived. Made from any table by `Frame.of`."""
 
     values: Floats  # (rows, channels), original units; NaN where missing
     channels: tuple[str, ...]
     times: Times | None = None  # (rows,), nanoseconds, UTC; None where unknown
     named: bool = True  # whether the channel names came with the data, or are only positions
+
+    def __post_init__(self) -> None:
+        _check(self.values, self.channels, self.times, "frame")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -37,15 +45,15 @@ class Frame:
         """
         if isinstance(table, Frame):
             return table
-        native = nw.from_native(table, eager_only=True, pass_through=True)
+        try:
+            native = nw.from_native(table, eager_only=True, pass_through=True)
+        except DuplicateError as error:
+            raise InputError(f"{argument} must have distinct column names; got {error}") from error
         if isinstance(native, nw.DataFrame):
-            frame = _from_dataframe(native, time, argument)
-        elif time is not None:
+            return _from_dataframe(native, time, argument)
+        if time is not None:
             raise InputError(f"time must be None for {argument} without named columns; got {time!r}")
-        else:
-            frame = _from_array(table, argument)
-        _check(frame, argument)
-        return frame
+        return _from_array(table, argument)
 
     def align(self, channels: Sequence[str], *, named: bool = True, argument: str = "table") -> Self:
         """This frame with its channels in the given order; a missing or extra one is an error that names it."""
@@ -69,7 +77,7 @@ class Frame:
 
 def _from_array(table: Any, argument: str) -> Frame:
     try:
-        array = np.asarray(table)
+        array = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
     except ValueError as error:
         raise InputError(f"{argument} must be a rectangular table of numbers; got rows of unequal length") from error
     if array.ndim != 2:
@@ -82,8 +90,12 @@ def _from_array(table: Any, argument: str) -> Frame:
             raise InputError(f"{argument} must hold numbers; got {error}") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"{argument} must hold real numbers; got values of type {array.dtype}")
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
     channels = tuple(str(i) for i in range(array.shape[1]))
-    return Frame(np.ascontiguousarray(array, dtype=np.float64), channels, named=False)
+    values = np.ascontiguousarray(array, dtype=np.float64)
+    _check(values, channels, None, argument)
+    return Frame(values, channels, named=False)
 
 
 def _from_dataframe(table: nw.DataFrame[Any], time: str | None, argument: str) -> Frame:
@@ -91,8 +103,9 @@ def _from_dataframe(table: nw.DataFrame[Any], time: str | None, argument: str) -
     if len(set(columns)) != len(columns):
         twice = sorted({name for name in columns if columns.count(name) > 1})
         raise InputError(f"{argument} must have distinct column names; got {_names(twice)} more than once")
-    temporal = [name for name in table.columns if isinstance(table.schema[name], nw.Datetime | nw.Date)]
-    if time is not None and time not in table.columns:
+    series = [table[:, i] for i in range(len(columns))]  # by position: pandas columns may be named by numbers
+    temporal = [name for name, one in zip(columns, series, strict=True) if isinstance(one.dtype, nw.Datetime | nw.Date)]
+    if time is not None and time not in columns:
         raise InputError(f"time must be a column of {argument}; got {time!r}, and the columns are {_names(columns)}")
     if time is None and len(temporal) > 1:
         raise InputError(
@@ -100,78 +113,118 @@ def _from_dataframe(table: nw.DataFrame[Any], time: str | None, argument: str) -
             "choose with Frame.of(table, time=...) and drop the others"
         )
     chosen = time if time is not None else next(iter(temporal), None)
-    times = _index_times(table, argument) if chosen is None else _times(table[chosen], argument)
-    channels = [name for name in table.columns if name != chosen]
+    times = _index_times(table, argument) if chosen is None else _times(series[columns.index(chosen)], argument)
+    channels = tuple(name for name in columns if name != chosen)
     values = np.empty((len(table), len(channels)))
     for i, name in enumerate(channels):
-        values[:, i] = _numbers(table[name], argument)
-    return Frame(values, tuple(str(name) for name in channels), times)
+        values[:, i] = _numbers(series[columns.index(name)], name, argument)
+    _check(values, channels, times, argument)
+    return Frame(values, channels, times)
 
 
-def _numbers(column: nw.Series[Any], argument: str) -> Floats:
-    if column.dtype == nw.Object:  # pandas columns that mix None, numbers, or worse
-        column = nw.from_native(column.to_native(), series_only=True)
-        try:
-            return np.array([np.nan if v is None else float(v) for v in column.to_list()])
-        except (TypeError, ValueError):
-            pass
-    elif column.dtype.is_numeric() or column.dtype == nw.Boolean:
+def _numbers(column: nw.Series[Any], name: str, argument: str) -> Floats:
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return column.cast(nw.Float64).to_numpy().astype(np.float64)
-    sample = next((value for value in column.to_list() if not _is_number(value)), None)
-    raise InputError(f"{argument} must hold numbers; column {str(column.name)!r} holds {sample!r} ({column.dtype})")
+    if bool(column.is_null().all()):  # a dead sensor's column has no type to go by
+        return np.full(len(column), np.nan)
+    if column.dtype == nw.Object:  # pandas columns that mix None, numbers, or worse
+        values = column.to_list()
+        missing = column.is_null().to_list()
+        wrong = next((v for v, gone in zip(values, missing, strict=True) if not gone and not _is_number(v)), None)
+        if wrong is None:
+            return np.array([np.nan if gone else float(v) for v, gone in zip(values, missing, strict=True)])
+    else:
+        wrong = next(value for value in column.to_list() if value is not None)
+    raise InputError(f"{argument} must hold numbers; column {name!r} holds {wrong!r} ({column.dtype})")
 
 
 def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return isinstance(value, Real)
 
 
 def _times(column: nw.Series[Any], argument: str) -> Times:
-    name = str(column.name)
+    place = f"column {str(column.name)!r}"
     if column.dtype.is_numeric():
         seconds = column.cast(nw.Float64).to_numpy()
-        if not np.isfinite(seconds).all():
-            row = int(np.flatnonzero(~np.isfinite(seconds))[0])
-            raise InputError(f"{argument} must have a time in every row; column {name!r} has none in row {row}")
+        far = np.flatnonzero(~(np.abs(seconds) < LATEST))
+        if len(far):
+            got = "none" if np.isnan(seconds[far[0]]) else f"{seconds[far[0]]:g} (milliseconds?)"
+            raise InputError(f"{argument} must have seconds as a time in every row; {place} has {got} in row {far[0]}")
         return np.round(seconds * 1e9).astype(np.int64).astype("datetime64[ns]")
     if isinstance(column.dtype, nw.Date):
         column = column.cast(nw.Datetime("us"))
     if not isinstance(column.dtype, nw.Datetime):
-        raise InputError(f"{argument} must have datetimes or seconds in its time column {name!r}; got {column.dtype}")
+        raise InputError(f"{argument} must have datetimes or seconds as times; {place} has {column.dtype}")
     if column.dtype.time_zone is not None:
         column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    times = column.to_numpy().astype("datetime64[ns]")
-    if np.isnat(times).any():
-        row = int(np.flatnonzero(np.isnat(times))[0])
-        raise InputError(f"{argument} must have a time in every row; column {name!r} has none in row {row}")
-    return times
+    return _as_nanoseconds(column.to_numpy(), place, argument)
 
 
 def _index_times(table: nw.DataFrame[Any], argument: str) -> Times | None:
     index = nw.maybe_get_index(table)
-    if index is None or getattr(index, "dtype", None) is None or index.dtype.kind != "M":
+    if index is None or getattr(index, "dtype", None) is None:
         return None
     if getattr(index, "tz", None) is not None:
         index = index.tz_convert("UTC").tz_localize(None)
-    times: Times = index.to_numpy().astype("datetime64[ns]")
-    if np.isnat(times).any():
-        row = int(np.flatnonzero(np.isnat(times))[0])
-        raise InputError(f"{argument} must have a time in every row; its index has none in row {row}")
-    return times
+    if index.dtype.kind != "M":
+        return None
+    return _as_nanoseconds(index.to_numpy(), "its index", argument)
 
 
-def _check(frame: Frame, argument: str) -> None:
-    rows, channels = frame.values.shape
-    if channels == 0:
+def _as_nanoseconds(times: Times, place: str, argument: str) -> Times:
+    seconds = times.astype("datetime64[s]")
+    far = np.flatnonzero(np.isnat(seconds) | (np.abs(seconds.astype(np.int64)) >= LATEST))
+    if len(far):
+        got = "none" if np.isnat(seconds[far[0]]) else str(seconds[far[0]])
+        raise InputError(
+            f"{argument} must have a time from 1678 to 2261 in every row; {place} has {got} in row {far[0]}"
+        )
+    return times.astype("datetime64[ns]")
+
+
+def nanoseconds(time: object) -> int | None:
+    """One time as nanoseconds since 1970, UTC. Without a zone it is taken as UTC; numbers are seconds."""
+    if time is None:
+        return None
+    try:
+        if isinstance(time, str):
+            time = datetime.fromisoformat(time)
+        if isinstance(time, datetime):
+            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+            since = aware - datetime(1970, 1, 1, tzinfo=UTC)
+            return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000
+        if isinstance(time, Real) and abs(float(time)) < LATEST:
+            return round(float(time) * 1e9)
+        if isinstance(time, np.datetime64) and not np.isnat(time):
+            return int(time.astype("datetime64[ns]").astype(np.int64))
+    except (ValueError, OverflowError):
+        pass
+    raise InputError(f"time must be a datetime, an ISO date and time, or seconds since 1970; got {time!r}")
+
+
+def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> None:
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 2:
+        raise InputError(f"{argument} must have float64 values of two dimensions (rows, channels): use Frame.of(table)")
+    rows, width = values.shape
+    if width == 0:
         raise InputError(f"{argument} must have at least one channel; got none")
     if rows == 0:
         raise InputError(f"{argument} must have at least one row; got none")
-    infinite = np.isinf(frame.values)
+    if len(channels) != width or len(set(channels)) != width:
+        raise InputError(f"{argument} must have {width} distinct channel names; got {_names(list(channels))}")
+    infinite = np.isinf(values)
     if infinite.any():
         row, channel = (int(i) for i in np.argwhere(infinite)[0])
         raise InputError(
             f"{argument} must be finite (NaN marks a missing value); "
-            f"got {frame.values[row, channel]} in row {row}, channel {frame.channels[channel]!r}"
+            f"got {values[row, channel]} in row {row}, channel {channels[channel]!r}"
         )
+    if times is not None:
+        if not isinstance(times, np.ndarray) or times.dtype != np.dtype("datetime64[ns]") or times.shape != (rows,):
+            raise InputError(f"{argument} must have one datetime64[ns] for each of its {rows} rows as times, or None")
+        if np.isnat(times).any():
+            row = int(np.flatnonzero(np.isnat(times))[0])
+            raise InputError(f"{argument} must have a time in every row; got none in row {row}")
 
 
 def _names(names: Sequence[str], most: int = 8) -> str:

@@ -58,11 +58,12 @@ class Detection:
 
     `loss`, `pvalue`, `evidence`, `score` and `alarm` are causal: nothing after a row changes them. `label` and the
     bounds of `events` are corrected in hindsight. Rows that could not be judged (the first of a window, after a gap,
-    late or duplicate ones) have loss NaN, p-value 1, evidence 0, score 0 and no alarm.
+    late or duplicate ones) have loss NaN, p-value 1, evidence 0, score 0 and no alarm. (A detector whose smoothing is
+    "centred" looks ahead in all of them: `detector.settings.online` says so.)
     """
 
-    loss: Floats  # mean squared reconstruction error, scaled units
-    pvalue: Floats  # share of validation losses at least as large
+    loss: Floats  # squared reconstruction error, the channels combined as the settings say
+    pvalue: Floats  # how rare so large a loss is among the validation losses
     evidence: Floats  # log(alpha / p-value), natural logarithm
     score: Floats  # accumulated evidence
     alarm: Bools  # score above the threshold

@@ -47,6 +47,8 @@ def test_water_is_neither_made_nor_lost(
 def test_faults_do_spill_and_leak(broken: Run) -> None:
     assert broken.truth["leak 201"].any()
     assert broken.truth["leak 401"].any()
+    full = simulate(1_500, seed=9, faults=[fault("frozen sensor", "LIT101", end=1_200, start=400)])
+    assert full.truth["spill 101"].any() or full.truth["LIT101"].min() < 1.0
 
 
 def test_normal_operation_loses_nothing_and_switches() -> None:
@@ -157,5 +159,9 @@ def test_a_short_run_has_room_for_fewer_faults() -> None:
 def test_wrong_arguments_are_clear_errors() -> None:
     with pytest.raises(SettingError, match="rows must be at least 1; got 0"):
         simulate(0)
+    with pytest.raises(SettingError, match="'leak' can happen at FIT201, FIT401; got 'FIT301'"):
+        simulate(700, faults=[fault("leak", "FIT301")])
+    with pytest.raises(SettingError, match="'sensor bias' can happen at .*; got 'P402'"):
+        simulate(700, faults=[fault("sensor bias", "P402")])
     with pytest.raises(SettingError, match="faults must lie in rows 0 to 99; got 500 to 600"):
         simulate(100, faults=[fault("leak", "FIT401")])

@@ -24,7 +24,7 @@ def rows() -> NDArray[np.float32]:
 
 def run(**given: Any) -> Trained:
     settings = Settings.of(**{"epochs": 4, "width": 8, "window": 6, "batch_size": 64, "device": "cpu", **given})
-    return train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings, given.get("progress"))
+    return train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings)
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

@@ -94,7 +94,7 @@ def test_the_mask_divides_by_the_position() -> None:
 
 def test_channels_reach_only_their_own_clusters_embedding() -> None:
     network, clusters, settings = make()
-    dense = Engine(network.weights(), clusters, settings).embed.matrix
+    dense = Engine(network.weights(), clusters, settings).embedding.single
     column = np.repeat(np.arange(3), widths(clusters, settings.width))
     assert bool((dense[clusters.label[:, None] != column] == 0).all())
     assert bool((dense[clusters.label[:, None] == column] != 0).all())

@@ -2,7 +2,7 @@
 
 import sys
 
-from ..errors import CcmtadError, MissingExtraError
+from ..errors import CcmtadError
 
 __all__ = ["main"]
 
@@ -16,9 +16,6 @@ def main() -> None:
         sys.exit(2)
     try:
         app()
-    except MissingExtraError as error:
-        print(f"ccmtad: {error}", file=sys.stderr)
-        sys.exit(2)
     except CcmtadError as error:
         print(f"ccmtad: {error}", file=sys.stderr)
         sys.exit(2)

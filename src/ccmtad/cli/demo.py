@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from ..errors import MissingExtraError
+
 if TYPE_CHECKING:
     from ..bench.judge import Judgement, Match
     from ..results import Epoch
@@ -25,7 +27,10 @@ def demo(
 
     Example: `ccmtad demo --seed 3`
     """
-    from ..bench import plant  # imported here: the help text needs none of it
+    try:
+        from ..bench import plant  # imported here: the help text needs none of it
+    except ImportError as error:
+        raise MissingExtraError(f"the demo needs {error.name}: pip install 'ccmtad[train,cli]'") from error
 
     console = Console()
     trial = plant.prepare(seed, train_rows, rows)

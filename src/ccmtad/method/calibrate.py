@@ -1,12 +1,15 @@
 """The operating point, from normal data alone: alpha, and the threshold that keeps the false-alarm budget."""
 
+import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
+from ..errors import InputError
 from .accumulate import accumulate
 from .evidence import Tail, counts, evidence, pvalue
 
@@ -19,6 +22,7 @@ ALPHA = 0.05
 ENOUGH = 2_000  # validation losses from which the Gaussian-mixture bound is trusted
 CHAINS = 4_096  # independent streams simulated side by side
 FOLDS = 10  # parts of the validation series, each scored against the others
+LEAST = 0.01  # a threshold; so low a one only comes of a budget of alarms every few rows
 CONFIDENCE = 0.9  # with which the observed threshold keeps the budget
 
 
@@ -56,24 +60,41 @@ class Calibration:
         threshold: float | Literal["auto"] = "auto",
         seed: int = 0,
     ) -> Self:
-        """Calibrates on validation losses in order of time; `auto` alpha and threshold are chosen here.
+        """Calibrates on validation losses in order of time, NaN where the series breaks.
 
-        The threshold is simulated for independent rows. Where p-values are conformal it is raised to what the
-        validation part itself needs, whose losses are not independent.
+        `auto` alpha and threshold are chosen here. The threshold is simulated for independent rows; where p-values are
+        conformal it is raised to what the validation part itself needs, whose losses are not independent.
         """
-        reference = np.sort(losses)
+        reference = np.sort(losses[~np.isnan(losses)])
         chosen = choose_alpha(reference) if alpha == "auto" else float(alpha)
         draft = cls(reference, chosen, np.inf, patience, reset, tail)
+        if not len(reference) or draft.evidences[0] <= 0:
+            raise InputError(
+                f"train must leave at least {int(1 / chosen)} validation losses for an alpha of {chosen:g}, or no loss "
+                f"could ever be evidence; got {len(reference)}"
+            )
         if threshold == "auto":
-            threshold = draft.simulated_threshold(rows_per_alarm, seed)
+            threshold = max(draft.simulated_threshold(rows_per_alarm, seed), LEAST)
             if tail == "conformal":
                 threshold = max(threshold, draft.observed_threshold(losses, rows_per_alarm))
         return replace(draft, threshold=float(threshold))
 
+    @cached_property
+    def pvalues(self) -> Floats:
+        """The p-value of a loss that 0, 1, .. n references reach: there are no others."""
+        n = len(self.reference)
+        return pvalue(np.arange(n + 1), n, self.tail)
+
+    @cached_property
+    def evidences(self) -> Floats:
+        """The evidence of each of these p-values."""
+        return evidence(self.pvalues, self.alpha, self.tail)
+
     def score(self, loss: Floats) -> Scores:
         """Scores a series of losses; NaN is a row that could not be judged, and the score starts afresh after it."""
-        p = np.where(np.isnan(loss), 1.0, pvalue(counts(loss, self.reference), len(self.reference), self.tail))
-        b = np.where(np.isnan(loss), np.nan, evidence(p, self.alpha, self.tail))
+        count = counts(loss, self.reference)
+        p = np.where(np.isnan(loss), 1.0, self.pvalues[count])
+        b = np.where(np.isnan(loss), np.nan, self.evidences[count])
         return Scores(loss, p, b, accumulate(b, self.patience, self.reset))
 
     def simulated_threshold(self, rows_per_alarm: float, seed: int = 0) -> float:
@@ -93,8 +114,7 @@ class Calibration:
         The number of references at least as large as a normal row's loss is uniform on 0 .. n.
         """
         random = np.random.default_rng(seed)
-        n = len(self.reference)
-        table = evidence(pvalue(np.arange(n + 1), n, self.tail), self.alpha, self.tail)
+        n, table = len(self.reference), self.evidences
         score, peak, negatives = np.zeros(CHAINS), np.zeros(CHAINS), np.zeros(CHAINS, dtype=np.int64)
         peaks: list[Floats] = [np.full(1, np.finfo(float).tiny)]  # never empty, never a threshold of 0
         for _ in range(-(-rows // CHAINS)):
@@ -115,9 +135,10 @@ class Calibration:
         the series is scored against the other nine, as new data would be; the tail of its peaks is exponential. Too few
         peaks to tell: 0.
         """
-        p = np.empty(len(losses))
-        for fold in np.array_split(np.arange(len(losses)), min(FOLDS, len(losses))):
-            others = np.sort(np.delete(losses, fold))
+        judged = np.flatnonzero(~np.isnan(losses))
+        p = np.full(len(losses), np.nan)
+        for fold in np.array_split(judged, min(FOLDS, len(judged))):
+            others = np.sort(losses[np.setdiff1d(judged, fold, assume_unique=True)])
             p[fold] = pvalue(counts(losses[fold], others), len(others), self.tail)
         score = accumulate(evidence(p, self.alpha, self.tail), self.patience, self.reset)
         excursion = np.cumsum(score <= 0.0)
@@ -130,7 +151,7 @@ class Calibration:
         start = float(peaks[-top - 1])
         # The mean excess of an exponential tail, at the upper end of its confidence interval (gamma distributed).
         excess = float(np.mean(peaks[-top:] - start)) * top / float(gammaincinv(top, 1 - CONFIDENCE))
-        return start + excess * float(np.log(max(top / len(losses) * rows_per_alarm, 1.0)))
+        return start + excess * float(np.log(max(top / len(judged) * rows_per_alarm, 1.0)))
 
 
 def choose_alpha(losses: Floats) -> float:
@@ -145,8 +166,12 @@ def mixture_bound(losses: Floats, most: int = 4, sample: int = 20_000) -> float:
     points = losses[:: -(-len(losses) // sample), None]
     if np.ptp(points) == 0:
         return 1.0
-    points = points / points.std()  # losses can be tiny, and the mixture's variance floor is absolute
-    fits = [GaussianMixture(k, random_state=0, reg_covar=1e-9).fit(points) for k in range(1, most + 1)]
+    # Losses can be tiny, and the mixture's variance floor is absolute; one huge loss must not flatten the others.
+    points = points / max(float(np.quantile(points, 0.99)), float(np.finfo(float).tiny))
+    most = min(most, len(np.unique(points)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ties, which are common, make scikit-learn doubt its own clusters
+        fits = [GaussianMixture(k, random_state=0, reg_covar=1e-9).fit(points) for k in range(1, most + 1)]
     mixture = min(fits, key=lambda fit: fit.bic(points))
     nearest = int(np.argmin(np.abs(mixture.means_[:, 0])))
     bound = mixture.means_[nearest, 0] + np.sqrt(mixture.covariances_[nearest, 0, 0])

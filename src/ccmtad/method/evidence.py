@@ -15,9 +15,10 @@ TIE = 1e-5  # relative: losses this close count as equal, so that a last-bit dif
 FLOOR = 1e-8  # keeps the evidence finite where an empirical p-value is 0 (authors' code)
 
 
-def counts(loss: Floats, reference: Floats) -> Ints:
+def counts(loss: Floats | float, reference: Floats) -> Ints:
     """How many of the ascending `reference` losses are at least as large."""
-    return len(reference) - np.searchsorted(reference, loss * (1 - TIE), side="left")
+    below: Ints = reference.searchsorted(loss * (1 - TIE), side="left")
+    return len(reference) - below
 
 
 def pvalue(count: Ints, references: int, tail: Tail) -> Floats:

@@ -1,6 +1,7 @@
 """Per-channel scaling to [-1, 1] by the range of the training part, and the clip that follows smoothing."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -26,10 +27,16 @@ class Scaler:
         constant = high - low <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
         return cls(low, np.where(constant, 1.0, high - low))
 
+    @cached_property
+    def gain(self) -> Floats:
+        return 2.0 / self.span
+
     def __call__(self, values: Floats) -> Floats:
-        return 2.0 * (values - self.low) / self.span - 1.0
+        scaled: Floats = (values - self.low) * self.gain
+        scaled -= 1.0
+        return scaled
 
 
 def clip(rows: Floats) -> NDArray[np.float32]:
     """Rows as the network takes them: no further than 4 from 0."""
-    return np.clip(rows, -CLIP, CLIP).astype(np.float32)
+    return np.minimum(np.maximum(rows, -CLIP), CLIP).astype(np.float32)

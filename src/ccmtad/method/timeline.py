@@ -30,5 +30,5 @@ def starts(times: Times | None, rows: int, longest: float | None) -> Bools:
     start = np.zeros(rows, dtype=np.bool_)
     start[:1] = True
     if times is not None and longest is not None:
-        start[1:] = np.diff(times).astype(np.int64) * 1e-9 > longest
+        start[1:] = np.diff(times).astype(np.int64) > round(longest * 1e9)
     return start

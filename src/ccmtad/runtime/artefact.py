@@ -1,7 +1,7 @@
 """One model, one file. Loading executes nothing, and checks every shape against the settings."""
 
 import os
-import tempfile
+import secrets
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -93,16 +93,16 @@ def write(data: bytes, path: str | Path) -> None:
     """Writes the whole file or none of it: to a temporary one beside it, then renamed."""
     target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        with draft.open("xb") as file:
+            try:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+                os.replace(draft, target)
+            except BaseException:
+                draft.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise FileError(f"path must be writable; got {str(path)!r}: {error.strerror}") from error
 
@@ -149,7 +149,7 @@ def _shapes(settings: Settings, clusters: Clusters) -> dict[str, tuple[int, ...]
 
 
 def _dtype(name: str) -> Any:
-    return np.float32 if name.startswith(("network.", "combiner.")) else np.float64
+    return np.float32 if name.startswith("network.") else np.float64
 
 
 def _check(right: bool, what: str, rule: str) -> None:

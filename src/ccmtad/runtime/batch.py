@@ -1,5 +1,6 @@
 """A whole series judged at once, with the answer a stream would have given row by row."""
 
+import logging
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..results import Detection, Event
 from .engine import Reconstructor
 from .model import Model, Series
 
+log = logging.getLogger("ccmtad")
+
 __all__ = ["blames", "detect", "losses"]
 
 Errors = NDArray[np.float32]
@@ -24,6 +27,13 @@ def detect(model: Model, engine: Reconstructor, frame: Frame) -> Detection:
     """Frame to rows to losses to scores to events."""
     frame = frame.align(model.channels, named=model.named, argument="recent")
     series = model.series(frame)
+    ignored = len(frame) - len(series.kept)
+    if ignored:
+        log.warning(
+            "recent: %d of %d rows are not later than the ones before them and are ignored", ignored, len(frame)
+        )
+    if not len(series.ends):
+        log.warning("recent: no row can be judged: no %d rows follow each other without a gap", model.settings.window)
     loss = np.full(len(series.rows), np.nan)
     loss[series.ends] = losses(engine, model.combiner, series.rows, series.ends, series.present)
     scores = model.calibration.score(loss)

@@ -6,12 +6,14 @@ P and Q are a minimax fit of T, weighted by x / 2, on [-5.6, 5.6]; its error is 
 what remains (below 3e-7 relative). The same formula is compiled in `fast.py`.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["EDGE", "P", "Q", "gelu"]
 
-Floats = NDArray[np.float32]
+Numbers = NDArray[Any]  # single or double precision
 
 EDGE = np.float32(5.6)
 P = tuple(
@@ -21,9 +23,9 @@ P = tuple(
 Q = tuple(np.float32(c) for c in (1.0, 0.2565186795, 0.0298040453, 0.002003363369, 8.101162101e-05, 1.185154672e-06))
 
 
-def gelu(x: Floats) -> Floats:
+def gelu(x: Numbers) -> Numbers:
     """GELU of every element; `x` is overwritten and must not be used again."""
-    z = np.minimum(np.maximum(x, -EDGE), EDGE)
+    z: Numbers = np.minimum(np.maximum(x, -EDGE), EDGE)
     square = z * z
     top = square * P[5]
     bottom = square * Q[5]

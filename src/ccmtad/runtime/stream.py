@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ChannelError, InputError
+from ..frame import nanoseconds
 from ..method.accumulate import Accumulator
-from ..method.evidence import counts, evidence, pvalue
+from ..method.evidence import counts
 from ..method.scale import clip
 from ..results import Step
 from .engine import Engine
@@ -52,7 +52,6 @@ class Stream:
         self.filled = 0  # rows since the start of this stretch
         self.accumulator = Accumulator(settings.patience, settings.reset)
         self.lifecycle = Lifecycle(model.channels, model.calibration.threshold)
-        self._references = len(model.calibration.reference)
 
     def update(self, row: Row, time: object = None) -> Step:
         """Judges the newest row. Bad input is an error before anything has changed."""
@@ -70,10 +69,10 @@ class Stream:
 
     def _take(self, row: Row, time: object) -> "Step | _Ready":
         """Everything up to the network: a finished step where the row cannot be judged."""
-        values, nanoseconds = self._values(row), _nanoseconds(time)
+        values, moment = self._values(row), nanoseconds(time)
         index = self.tally.rows
-        stamp = None if nanoseconds is None else np.datetime64(nanoseconds, "ns")
-        if nanoseconds is not None and self.last_time is not None and nanoseconds <= self.last_time:
+        stamp = None if moment is None else np.datetime64(moment, "ns")
+        if moment is not None and self.last_time is not None and moment <= self.last_time:
             self.tally.rows += 1
             self.tally.late += 1
             return _unjudged(index, len(values), ("late or duplicate row ignored",))
@@ -82,14 +81,14 @@ class Stream:
         self.tally.rows += 1
         event, change = None, None
         pause = self.model.longest_pause
-        if nanoseconds is not None and self.last_time is not None and pause is not None:
-            seconds = (nanoseconds - self.last_time) * 1e-9
-            if seconds > pause:
+        if moment is not None and self.last_time is not None and pause is not None:
+            waited = moment - self.last_time
+            if waited > round(pause * 1e9):
                 self.tally.gaps += 1
-                notes.append(f"gap of {seconds:g} s: window restarted")
+                notes.append(f"gap of {waited * 1e-9:g} s: window restarted")
                 event, change = self._restart()
-        if nanoseconds is not None:
-            self.last_time = nanoseconds
+        if moment is not None:
+            self.last_time = moment
 
         present = self._hold(values, notes)
         scaled = self._average(self.model.scaler(self.held))
@@ -106,20 +105,21 @@ class Stream:
             return _unjudged(index, len(values), tuple(notes), event, change)
         return _Ready(index, stamp, x, self.ring[slot + 1 : slot + 1 + window], present, tuple(notes))
 
-    def _judge(self, now: "_Ready", back: NDArray[np.float32]) -> Step:
+    def _judge(self, now: "_Ready", back: NDArray[Any]) -> Step:
         """Everything after the network."""
         calibration, combiner = self.model.calibration, self.model.combiner
         error = np.square(now.x - back)[None]
         present = None if now.present is None else now.present[None]
-        loss = combiner.loss(error, present)
-        p = pvalue(counts(loss, calibration.reference), self._references, calibration.tail)
-        b = float(evidence(p, calibration.alpha, calibration.tail)[0])
+        loss = float(combiner.loss(error, present)[0])
+        count = int(counts(loss, calibration.reference))
+        b = float(calibration.evidences[count])
         score = self.accumulator.step(b)
         alarm = score > calibration.threshold
         blame = combiner.blame(error, present)[0] if alarm else None
         event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
         later = partial(_first, combiner.blame, error, present)
-        return Step(now.index, True, float(loss[0]), float(p[0]), b, score, alarm, event, change, now.notes, later)
+        p = float(calibration.pvalues[count])
+        return Step(now.index, True, loss, p, b, score, alarm, event, change, now.notes, later)
 
     def _hold(self, values: Floats, notes: list[str]) -> NDArray[np.bool_] | None:
         """Missing values replaced by the last ones; which channels may be judged (None: all)."""
@@ -167,7 +167,8 @@ class Stream:
                 raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
             row = [row[name] for name in channels]
         try:
-            values = np.asarray([np.nan if v is None else v for v in row], dtype=np.float64)
+            plain = row if isinstance(row, np.ndarray) else [np.nan if v is None else v for v in row]
+            values = np.asarray(plain, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"row must hold numbers; got {row!r}") from error
         if values.shape != (len(channels),):
@@ -205,7 +206,7 @@ class Streams:
         times = time if isinstance(time, Mapping) else dict.fromkeys(rows, time)
         for key, row in rows.items():  # all are checked before any is taken
             self.each[key]._values(row)
-            _nanoseconds(times.get(key))
+            nanoseconds(times.get(key))
         taken = {key: self.each[key]._take(row, times.get(key)) for key, row in rows.items()}
         ready = {key: now for key, now in taken.items() if isinstance(now, _Ready)}
         steps = {key: now for key, now in taken.items() if isinstance(now, Step)}
@@ -214,25 +215,6 @@ class Streams:
             for (key, now), back in zip(ready.items(), backs, strict=True):
                 steps[key] = self.each[key]._judge(now, back)
         return {key: steps[key] for key in rows}
-
-
-def _nanoseconds(time: object) -> int | None:
-    """A time as nanoseconds since 1970, UTC; numbers are seconds."""
-    if time is None:
-        return None
-    if isinstance(time, datetime):
-        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-        since = aware - datetime(1970, 1, 1, tzinfo=UTC)
-        return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000
-    try:
-        if isinstance(time, int | float | np.number):
-            return round(float(time) * 1e9)
-        stamp = np.datetime64(time, "ns")  # type: ignore[call-overload]
-        if np.isnat(stamp):
-            raise ValueError("NaT")
-        return int(stamp.astype(np.int64))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"time must be a datetime, an ISO date and time, or seconds; got {time!r}") from error
 
 
 def _unjudged(index: int, channels: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
@@ -244,6 +226,6 @@ def _nobody(channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, dtype=np.float32)
 
 
-def _first(blame: Any, error: NDArray[np.float32], present: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    first: NDArray[np.float32] = blame(error, present)[0]
+def _first(blame: Any, error: NDArray[Any], present: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    first: NDArray[np.float32] = blame(error, present)[0].astype(np.float32)
     return first

@@ -13,7 +13,7 @@ from ..errors import SettingError
 from ..frame import Frame
 from . import waste, water
 from .disturb import wander
-from .faults import Fault
+from .faults import KINDS, Fault
 from .upset import Upset
 
 __all__ = ["CHANNELS", "Run", "simulate", "spread"]
@@ -46,6 +46,12 @@ CHANNELS: MappingProxyType[str, float] = MappingProxyType(
     }
 )  # fmt: skip
 CONSTANT = {"P102": 0.0, "MV304": 0.0, "UV401": 1.0, "P402": 0.0, "P802": 0.0}  # standby, bypass, always lit
+MEASUREMENTS = frozenset(name for name, noise in CHANNELS.items() if noise)
+MACHINES = {
+    "leak": frozenset({"FIT201", "FIT401"}),
+    "stuck valve": frozenset({"MV101", "MV302"}),
+    "pump trip": frozenset({"P101", "P301", "SIT401", "SIT601", "SIT701"}),
+}
 EPOCH = np.datetime64("2026-01-01T00:00", "ns")
 MINUTE = np.timedelta64(60_000_000_000, "ns")
 
@@ -76,6 +82,9 @@ def simulate(rows: int, seed: int = 0, faults: Sequence[Fault] = ()) -> Run:
     for fault in faults:
         if not 0 <= fault.start <= fault.end < rows:
             raise SettingError(f"faults must lie in rows 0 to {rows - 1}; got {fault.start} to {fault.end}")
+        places = MACHINES.get(fault.kind, MEASUREMENTS if fault.kind in KINDS else frozenset())
+        if fault.channel not in places:
+            raise SettingError(f"{fault.kind!r} can happen at {', '.join(sorted(places))}; got {fault.channel!r}")
     random = _generators(seed)
     noise = {name: next(random).normal(0.0, sigma, rows) for name, sigma in CHANNELS.items()}
     lines = (water.WaterLine(rows, random, noise), waste.WasteLine(rows, random, noise))
