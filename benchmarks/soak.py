@@ -2,8 +2,8 @@
 
     python benchmarks/soak.py [updates]
 
-Blocks of updates alternate with a fixed reference load, and each block's time is taken relative to the load beside it, so
-that a noisy machine does not look like an ageing stream.
+Blocks of updates alternate with a fixed reference load, and each block's time is taken relative to the load beside
+it, so that a noisy machine does not look like an ageing stream.
 """
 
 import sys

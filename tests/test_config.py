@@ -69,6 +69,12 @@ def test_the_detector_has_exactly_the_settings() -> None:
     assert {field.name for field in fields(Settings)} | {"preset"} == set(Detector().get_params())
 
 
+def test_every_setting_is_documented() -> None:
+    assert Settings.__doc__ is not None
+    for field in fields(Settings):
+        assert f"\n    {field.name} " in Settings.__doc__, field.name
+
+
 def test_a_preset_fills_what_is_left_out() -> None:
     paper = Settings.of("paper", epochs=7)
     assert (paper.width, paper.epochs, paper.learning_rate, paper.expansion) == (256, 7, 1e-3, 1)

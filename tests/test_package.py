@@ -67,7 +67,8 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
 
 
 USE = """
-import resource, sys, time
+import sys, time
+from pathlib import Path
 begun = time.perf_counter()
 import ccmtad
 import numpy as np
@@ -81,7 +82,9 @@ try:
     ccmtad.Detector().fit(values)
 except ccmtad.MissingExtraError as error:
     print(error)
-print(f"import and load: {seconds:.2f} s; resident: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+status = Path("/proc/self/status")  # Linux
+resident = [line for line in status.read_text().splitlines() if line.startswith("VmRSS")] if status.exists() else []
+print(f"import and load: {seconds:.2f} s", *resident)
 print(sorted(m for m in ("torch", "sklearn", "pandas", "numba") if m in sys.modules))
 """
 

@@ -76,14 +76,45 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every choice the method leaves open. Field defaults are the `default` preset."""
+    """Every choice the method leaves open. Field defaults are the `default` preset.
 
-    window: int = 24  # rows the network sees, the newest one reconstructed
-    width: int = 64  # embedding dimensions
-    expansion: int = 1  # hidden size of the embedding mixer, as a multiple of width
-    mixers: int = 1  # causal mixer blocks
-    clusters: int | Literal["auto"] = "auto"  # channel clusters
-    clustering: Clustering = "profile"  # how channels are grouped
+    window             rows the network sees; it reconstructs the newest of them
+    width              embedding dimensions
+    expansion          hidden size of the embedding mixer, as a multiple of width
+    mixers             causal mixer blocks
+    clusters           channel clusters; "auto" chooses 2 to 10 by silhouette
+    clustering         how channels are grouped: "profile" (the paper), "cosine", "correlation", "kmeans" or "off"
+    temporal_mixer     "causal", "plain" (looks ahead inside a window) or "none"
+    causal_mask        "1/j" divides position j by j, "unit" does not
+    embedding_mixer    whether embedding dimensions are mixed
+    epochs             passes over the training windows
+    batch_size         windows in a batch
+    learning_rate      of Adam; constant for four epochs, then 0.9 times the one before
+    input_dropout      share of inputs dropped in training
+    embedding_dropout  share of the embedding dropped; what keeps the network from copying its input
+    mixer_dropout      share dropped inside and after the mixers
+    validation         share of the training series, its end, kept for calibration
+    smooth             rows of the moving average; 1 is none
+    smoothing          "trailing", or "centred", which looks ahead: not online, for reproduction only
+    combine            how channel errors become one loss: "mean" (the paper), "scaled mean" or "largest"
+    patience           negative evidences in a row before the score resets
+    reset              what a reset drops: the "carried" score, or "everything", the new evidence too (the paper)
+    alpha              p-value below which evidence is positive; "auto" is 0.05 or the paper's bound
+    threshold          score above which an alarm is raised; "auto" follows from the budget
+    budget             acceptable false alarms: "1/10000 rows", "1/week"
+    tail               p-values beyond the validation losses: "conformal", or "empirical" (the paper)
+    hold               rows a missing value holds its last one; None is the window
+    gap                a pause longer than this many median periods restarts the window
+    seed               of everything random
+    device             where torch trains: "auto", "cpu", "cuda", …
+    """
+
+    window: int = 24
+    width: int = 64
+    expansion: int = 1
+    mixers: int = 1
+    clusters: int | Literal["auto"] = "auto"
+    clustering: Clustering = "profile"
     temporal_mixer: TemporalMixer = "causal"
     causal_mask: CausalMask = "1/j"
     embedding_mixer: bool = True
@@ -93,20 +124,20 @@ class Settings:
     input_dropout: float = 0.0
     embedding_dropout: float = 0.05
     mixer_dropout: float = 0.0
-    validation: float = 0.2  # share of the training series, its end, kept for calibration
-    smooth: int = 1  # rows of the moving average; 1 is none
-    smoothing: Smoothing = "trailing"  # "centred" looks ahead: not online, for reproduction only
-    combine: Combine = "largest"  # how the channels' errors become one loss
-    patience: int = 5  # quiet rows before the score resets
-    reset: Reset = "carried"  # what a reset drops: the carried score, or the new evidence too
-    alpha: float | Literal["auto"] = "auto"  # significance at which evidence turns positive
-    threshold: float | Literal["auto"] = "auto"  # score above which an alarm is raised; auto: from the budget
-    budget: str = "1/10000 rows"  # acceptable false alarms
-    tail: Tail = "conformal"  # p-values beyond the validation losses
-    hold: int | None = None  # rows a missing value holds its last one; None: the window
-    gap: float = 10.0  # a pause longer than this many median periods restarts the window
+    validation: float = 0.2
+    smooth: int = 1
+    smoothing: Smoothing = "trailing"
+    combine: Combine = "largest"
+    patience: int = 5
+    reset: Reset = "carried"
+    alpha: float | Literal["auto"] = "auto"
+    threshold: float | Literal["auto"] = "auto"
+    budget: str = "1/10000 rows"
+    tail: Tail = "conformal"
+    hold: int | None = None
+    gap: float = 10.0
     seed: int = 0
-    device: str = "auto"  # "auto", "cpu", "cuda", …
+    device: str = "auto"
 
     def __post_init__(self) -> None:
         for name, low in _AT_LEAST.items():

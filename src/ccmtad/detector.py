@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, dataclass, field, fields
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,10 +11,8 @@ from numpy.typing import NDArray
 
 from .config import Budget, Settings
 from .errors import FileError, InputError, MissingExtraError, NotFittedError, SettingError
-from .frame import Frame, nanoseconds
+from .frame import Frame, inside
 from .method import cluster, missing, timeline, windows
-from .method.calibrate import Calibration
-from .method.combine import Combiner
 from .method.scale import Scaler
 from .results import Detection, Epoch
 from .runtime import artefact, batch, snapshot
@@ -101,7 +98,7 @@ class Detector:
         """
         settings = self.settings
         frame = Frame.of(train, argument="train")
-        bad = _excluded(frame, exclude)
+        bad = inside(frame, exclude, "exclude")
         try:
             from .train import loop
         except ImportError as error:
@@ -145,24 +142,11 @@ class Detector:
                 clusters.found,
             )
         trained = loop.train(rows, learn_on, calibrate_on, clusters, settings, progress)
-        engine = Engine(trained.weights, clusters, settings)
         fallback = np.nanmedian(values, axis=0)
         # Calibration judges what detection would judge: not a channel that has been missing for long.
-        present = missing.hold(values, settings.hold_rows, start, fallback)[1][calibrate_on]
-        normal = np.concatenate([error for _, error in engine.errors(rows, calibrate_on)])
-        combiner = Combiner.fit(normal, settings.combine, present)
-        losses = np.full(len(rows), np.nan)
-        losses[calibrate_on] = combiner.loss(normal, present)
-        calibration = Calibration.fit(
-            losses[cut:],
-            rows_per_alarm,
-            patience=settings.patience,
-            reset=settings.reset,
-            tail=settings.tail,
-            alpha=settings.alpha,
-            threshold=settings.threshold,
-            seed=settings.seed,
-        )
+        present = missing.hold(values, settings.hold_rows, start, fallback)[1]
+        engine = Engine(trained.weights, clusters, settings)
+        combiner, calibration = batch.calibrate(engine, rows, calibrate_on, present, settings, rows_per_alarm)
         if settings.threshold == "auto" and rows_per_alarm > len(calibration.reference):
             log.info(
                 "budget: one alarm in %.0f rows is extrapolated from %d validation rows",
@@ -320,29 +304,6 @@ class Detector:
     def labels_(self) -> NDArray[np.int64]:
         """1 for each training row above the threshold, else 0, as PyOD names it."""
         return (self.decision_scores_ > self.threshold_).astype(np.int64)
-
-
-def _excluded(frame: Frame, spans: Iterable[Span]) -> NDArray[np.bool_]:
-    """Rows of the known-bad spans."""
-    bad = np.zeros(len(frame), dtype=np.bool_)
-    for span in spans:
-        try:
-            first, last = span
-        except (TypeError, ValueError):
-            raise InputError(f"exclude must list (first, last) pairs of rows or times; got {span!r}") from None
-        if isinstance(first, Integral) and isinstance(last, Integral):
-            if not 0 <= int(first) <= int(last) < len(frame):
-                raise InputError(f"exclude must hold rows 0 <= first <= last < {len(frame)}; got {span!r}")
-            bad[int(first) : int(last) + 1] = True
-            continue
-        if frame.times is None or isinstance(first, Real) or isinstance(last, Real):
-            raise InputError(f"exclude must hold two row numbers, or two times where rows have times; got {span!r}")
-        moments = frame.times.astype(np.int64)
-        inside = (moments >= (nanoseconds(first) or 0)) & (moments <= (nanoseconds(last) or 0))
-        if not inside.any():
-            raise InputError(f"exclude must hold spans with rows in them (times are UTC unless they say); got {span!r}")
-        bad |= inside
-    return bad
 
 
 def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...], part: str) -> None:

@@ -1,9 +1,9 @@
 """Anything table-like becomes a `Frame`: numbers, channel names, and times where there are any."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import narwhals as nw
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
 
-__all__ = ["Frame", "nanoseconds"]
+__all__ = ["Frame", "inside", "nanoseconds"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.datetime64]
@@ -200,6 +200,31 @@ def nanoseconds(time: object) -> int | None:
     except (ValueError, OverflowError):
         pass
     raise InputError(f"time must be a datetime, an ISO date and time, or seconds since 1970; got {time!r}")
+
+
+def inside(frame: Frame, spans: Iterable[Any], argument: str) -> NDArray[np.bool_]:
+    """The rows inside any of the spans: (first, last) pairs, both inclusive, of row numbers or of times."""
+    rows = np.zeros(len(frame), dtype=np.bool_)
+    for span in spans:
+        try:
+            first, last = span
+        except (TypeError, ValueError):
+            raise InputError(f"{argument} must list (first, last) pairs of rows or times; got {span!r}") from None
+        if isinstance(first, Integral) and isinstance(last, Integral):
+            if not 0 <= int(first) <= int(last) < len(frame):
+                raise InputError(f"{argument} must hold rows 0 <= first <= last < {len(frame)}; got {span!r}")
+            rows[int(first) : int(last) + 1] = True
+            continue
+        if frame.times is None or isinstance(first, Real) or isinstance(last, Real):
+            raise InputError(f"{argument} must hold two row numbers, or two times where rows have times; got {span!r}")
+        moments = frame.times.astype(np.int64)
+        within = (moments >= (nanoseconds(first) or 0)) & (moments <= (nanoseconds(last) or 0))
+        if not within.any():
+            raise InputError(
+                f"{argument} must hold spans with rows in them (times are UTC unless they say); got {span!r}"
+            )
+        rows |= within
+    return rows
 
 
 def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> None:

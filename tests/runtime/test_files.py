@@ -68,24 +68,20 @@ def test_saving_is_whole_or_not_at_all(fitted: Detector, tmp_path: Path) -> None
 
 
 def test_a_file_truncated_at_any_byte_is_refused(sealed: bytes, state: bytes, small: Detector) -> None:
-    for length in [*range(0, len(sealed), 7), len(sealed) - 1]:
-        with pytest.raises(FileError):
-            artefact.loads(sealed[:length])
-    for length in [*range(0, len(state), 7), len(state) - 1]:
-        with pytest.raises(FileError):
-            small.stream(resume=state[:length])
+    for whole, load in ((sealed, artefact.loads), (state, lambda data: small.stream(resume=data))):
+        for length in range(len(whole)):
+            with pytest.raises(FileError):
+                load(whole[:length])
 
 
-@given(st.data())
-def test_a_file_with_any_byte_changed_is_refused(
-    sealed: bytes, state: bytes, small: Detector, data: st.DataObject
-) -> None:
-    for whole, load in ((sealed, artefact.loads), (state, lambda altered: small.stream(resume=altered))):
-        place = data.draw(st.one_of(st.integers(0, 60), st.integers(0, len(whole) - 1)))
-        altered = bytearray(whole)
-        altered[place] ^= data.draw(st.integers(1, 255))
-        with pytest.raises(FileError):
-            load(bytes(altered))
+def test_a_file_with_any_byte_changed_is_refused(sealed: bytes, state: bytes, small: Detector) -> None:
+    random = np.random.default_rng(0)
+    for whole, load in ((sealed, artefact.loads), (state, lambda data: small.stream(resume=data))):
+        for place in range(len(whole)):
+            altered = bytearray(whole)
+            altered[place] ^= int(random.integers(1, 256))
+            with pytest.raises(FileError):
+                load(bytes(altered))
 
 
 @given(st.binary(max_size=200), st.booleans())

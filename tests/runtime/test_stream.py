@@ -150,6 +150,22 @@ def facts(step: Step) -> tuple[Any, ...]:
     return (*plain, step.event, step.change, step.notes, step.blame.tobytes())
 
 
+@settings(max_examples=5)
+@given(st.integers(0, 600), st.integers(0, 100))
+def test_a_stream_cannot_know_the_future(fitted: Detector, faulty: Run, t: int, seed: int) -> None:
+    frame = untidy(faulty)
+    assert frame.times is not None
+    other = frame.values.copy()
+    other[t + 1 :] = np.random.default_rng(seed).normal(size=other[t + 1 :].shape)
+    one, two = fitted.stream(), fitted.stream()
+    for row in range(t + 20):
+        first, second = one.update(frame.values[row], frame.times[row]), two.update(other[row], frame.times[row])
+        if row <= t:
+            assert facts(first) == facts(second)
+        if row == t:
+            assert one.snapshot() == two.snapshot()
+
+
 RESUME = """
 import sys
 import numpy as np

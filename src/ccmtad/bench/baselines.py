@@ -10,8 +10,6 @@ from sklearn.decomposition import PCA
 from ..config import Budget
 from ..detector import Detector
 from ..frame import Frame
-from ..method.calibrate import Calibration
-from ..method.combine import Combiner
 from ..results import Detection
 from ..runtime import batch
 from ..runtime.engine import Reconstructor
@@ -64,21 +62,15 @@ class Baseline:
 
 
 def calibrated(detector: Detector, train: Frame, make: Callable[[Floats, int], Reconstructor]) -> Baseline:
-    """A baseline fitted on the detector's training part and calibrated on its validation part."""
+    """A baseline fitted on the detector's training part and calibrated on its validation part.
+
+    `train` is what the detector was fitted on, nothing of it excluded.
+    """
     model = detector.model_
     series, settings = model.series(train), model.settings
     cut = int(len(series.rows) * (1 - settings.validation))
     engine = make(series.rows[:cut], settings.window)
-    normal = np.concatenate([error for _, error in engine.errors(series.rows, series.ends[series.ends >= cut])])
-    combiner = Combiner.fit(normal, settings.combine)
-    calibration = Calibration.fit(
-        combiner.loss(normal),
-        Budget.parse(settings.budget).rows_per_alarm(model.period),
-        patience=settings.patience,
-        reset=settings.reset,
-        tail=settings.tail,
-        alpha=settings.alpha,
-        threshold=settings.threshold,
-        seed=settings.seed,
-    )
+    ends = series.ends[series.ends >= cut]
+    rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(model.period)
+    combiner, calibration = batch.calibrate(engine, series.rows, ends, series.present, settings, rows_per_alarm)
     return Baseline(replace(model, combiner=combiner, calibration=calibration), engine)

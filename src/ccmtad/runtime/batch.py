@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config import Settings
 from ..frame import Frame
 from ..method import events
+from ..method.calibrate import Calibration
 from ..method.combine import Combiner
 from ..results import Detection, Event
 from .engine import Reconstructor
@@ -16,7 +18,7 @@ from .model import Model, Series
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["blames", "detect", "losses"]
+__all__ = ["blames", "calibrate", "detect", "losses"]
 
 Errors = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -80,6 +82,33 @@ def blames(engine: Reconstructor, combiner: Combiner, rows: Errors, ends: Ints, 
     for where, error in engine.errors(rows, ends):
         out[where] = combiner.blame(error, None if present is None else present[ends[where]])
     return out
+
+
+def calibrate(
+    engine: Reconstructor,
+    rows: Errors,
+    ends: Ints,
+    present: Bools | None,
+    settings: Settings,
+    rows_per_alarm: float,
+) -> tuple[Combiner, Calibration]:
+    """Learns from the normal rows `ends` how channels combine, and where the threshold lies."""
+    there = None if present is None else present[ends]
+    normal = np.concatenate([error for _, error in engine.errors(rows, ends)])
+    combiner = Combiner.fit(normal, settings.combine, there)
+    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)  # NaN where the series breaks
+    losses[ends - ends[0]] = combiner.loss(normal, there)
+    calibration = Calibration.fit(
+        losses,
+        rows_per_alarm,
+        patience=settings.patience,
+        reset=settings.reset,
+        tail=settings.tail,
+        alpha=settings.alpha,
+        threshold=settings.threshold,
+        seed=settings.seed,
+    )
+    return combiner, calibration
 
 
 def _event(
