@@ -186,20 +186,20 @@ def nanoseconds(time: object) -> int | None:
     """One time as nanoseconds since 1970, UTC. Without a zone it is taken as UTC; numbers are seconds."""
     if time is None:
         return None
+    rule = f"time must be a datetime, an ISO date and time, or seconds since 1970; got {time!r}"
     try:
-        if isinstance(time, str):
-            time = datetime.fromisoformat(time)
-        if isinstance(time, datetime):
-            aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(time) if isinstance(time, str) else time
+        if isinstance(moment, datetime):
+            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
             since = aware - datetime(1970, 1, 1, tzinfo=UTC)
             return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000
-        if isinstance(time, Real) and abs(float(time)) < LATEST:
-            return round(float(time) * 1e9)
-        if isinstance(time, np.datetime64) and not np.isnat(time):
-            return int(time.astype("datetime64[ns]").astype(np.int64))
-    except (ValueError, OverflowError):
-        pass
-    raise InputError(f"time must be a datetime, an ISO date and time, or seconds since 1970; got {time!r}")
+        if isinstance(moment, Real) and abs(float(moment)) < LATEST:
+            return round(float(moment) * 1e9)
+    except ValueError as error:
+        raise InputError(rule) from error
+    if isinstance(moment, np.datetime64) and not np.isnat(moment):
+        return int(moment.astype("datetime64[ns]").astype(np.int64))
+    raise InputError(rule)
 
 
 def inside(frame: Frame, spans: Iterable[Any], argument: str) -> NDArray[np.bool_]:

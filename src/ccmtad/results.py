@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -85,19 +86,17 @@ class Detection:
     def to_frame(self) -> Any:
         """A pandas DataFrame of the per-row values, indexed by time where known (polars where pandas is absent)."""
         columns = {name: getattr(self, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
-        try:
+        if find_spec("pandas") is not None:
             import pandas as pd
 
             return pd.DataFrame(
                 columns, index=None if self.times is None else pd.DatetimeIndex(self.times, name="time")
             )
-        except ImportError:
-            pass
-        try:
+        if find_spec("polars") is not None:
             import polars as pl
-        except ImportError:
-            raise MissingExtraError("to_frame needs pandas or polars: pip install pandas") from None
-        return pl.DataFrame(columns if self.times is None else {"time": self.times, **columns})
+
+            return pl.DataFrame(columns if self.times is None else {"time": self.times, **columns})
+        raise MissingExtraError("to_frame needs pandas or polars: pip install pandas")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
