@@ -1,0 +1,92 @@
+"""Every threshold at once, exactly: no grid, no loop over thresholds.
+
+Inside one excursion of the score (s > 0) the corrected prediction at threshold h runs from the onset to the last
+positive evidence at or before the last row with s > h. It changes only where h passes a suffix maximum of it,
+so sorting those gives the whole precision-recall curve in O(n log n). What is chosen with labels is an oracle's choice.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Sweep", "sweep"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One entry for each level at which the prediction (rows with s > threshold, corrected) can change, highest first."""
+
+    threshold: Floats
+    predicted: Ints  # rows predicted anomalous
+    correct: Ints  # of these, how many are
+    positives: int  # rows that are anomalous
+
+    @cached_property
+    def precision(self) -> Floats:
+        return self.correct / self.predicted
+
+    @cached_property
+    def recall(self) -> Floats:
+        return self.correct / max(self.positives, 1)
+
+    @cached_property
+    def f1(self) -> Floats:
+        return 2 * self.correct / (self.predicted + self.positives)
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """(F1, threshold) of the best F1: an oracle's choice. Nothing to predict: (0, infinity)."""
+        if not len(self.f1):
+            return 0.0, np.inf
+        i = int(np.argmax(self.f1))
+        return float(self.f1[i]), float(self.threshold[i])
+
+    @property
+    def pr_auc(self) -> float:
+        """Trapezoid under precision against recall, from (recall 0, precision 1)."""
+        recall, precision = np.r_[0.0, self.recall], np.r_[1.0, self.precision]
+        return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+
+
+def sweep(score: Floats, evidence: Floats, truth: Bools, *, corrected: bool = True) -> Sweep:
+    """All thresholds of one scored series. Evidence is NaN where a row could not be judged; such rows do not count."""
+    judged = ~np.isnan(evidence)
+    positives = int(truth[judged].sum())
+    above = np.flatnonzero(score > 0.0)
+    if not len(above):
+        return Sweep(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), positives)
+    if corrected:
+        level, rows, correct = _excursions(score, evidence, truth & judged, above)
+    else:
+        level, rows, correct = score[above], np.ones(len(above), dtype=np.int64), truth[above].astype(np.int64)
+    order = np.argsort(-level, kind="stable")
+    level = level[order]
+    last = np.flatnonzero(np.r_[level[1:] != level[:-1], True])  # of equal levels
+    threshold = np.r_[level[last][1:], 0.0]  # anything from the next level up to below this one
+    return Sweep(threshold, np.cumsum(rows[order])[last], np.cumsum(correct[order])[last], positives)
+
+
+def _excursions(score: Floats, evidence: Floats, truth: Bools, above: Ints) -> tuple[Floats, Ints, Ints]:
+    """For each suffix maximum of an excursion: its score, and the rows and correct rows its passing adds."""
+    row = np.arange(len(score))
+    zero = score <= 0.0
+    excursion = np.cumsum(zero)[above]
+    # By excursion, then score downwards, then latest first: a row is a suffix maximum if no row before it is later.
+    order = above[np.lexsort((-above, -score[above], excursion))]
+    tip = order[order > np.r_[-1, np.maximum.accumulate(order)[:-1]]]
+    belongs = np.cumsum(zero)[tip]
+    first = np.r_[True, belongs[1:] != belongs[:-1]]
+
+    last_zero = np.maximum.accumulate(np.where(zero, row, -1))
+    first_judged = np.maximum.accumulate(np.where(np.isnan(evidence), row + 1, 0))
+    onset = np.maximum(last_zero, first_judged)[tip]
+    offset = np.maximum.accumulate(np.where(evidence > 0.0, row, -1))[tip]
+    begin = np.where(first, onset, np.r_[0, offset[:-1]] + 1)  # the first row that is new
+    count = np.r_[0, np.cumsum(truth)]
+    return score[tip], offset + 1 - begin, count[offset + 1] - count[begin]
