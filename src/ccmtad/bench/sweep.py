@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """One entry for each level at which the prediction (rows with s > threshold, corrected) can change, highest first."""
+    """One entry for each level at which the prediction (s > threshold, corrected) can change, highest first."""
 
     threshold: Floats
     predicted: Ints  # rows predicted anomalous
