@@ -53,12 +53,12 @@ def main(updates: int) -> None:
         beside = seconds(reference)
         ratios.append(seconds(block) / beside)
         memory.append(resident())
-        if len(ratios) % (updates // BLOCK // 10) == 0:
+        if len(ratios) % max(1, updates // BLOCK // 10) == 0:
             print(f"{fed:>9,} updates: {memory[-1]:.1f} MB resident, a block costs {ratios[-1]:.2f} reference loads")
-    tenth = len(ratios) // 10
+    tenth = max(1, len(ratios) // 10)
     first, last = np.median(ratios[:tenth]), np.median(ratios[-tenth:])
     print(f"median block of the last tenth / of the first: {last / first:.3f}")
-    print(f"resident memory after the first tenth {memory[tenth]:.1f} MB, at the end {memory[-1]:.1f} MB")
+    print(f"resident memory after the first tenth {memory[tenth - 1]:.1f} MB, at the end {memory[-1]:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The detector: composes the method, training and runtime. The only place that does."""
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -186,14 +186,23 @@ class Detector:
             snapshot.restore(stream, resume)
         return stream
 
-    def streams(self, keys: Iterable[Hashable]) -> Streams:
-        """Live streams of many entities that share this model, stepped together."""
-        return Streams(self._fitted(), keys)
+    def streams(self, keys: Iterable[Hashable], resume: Mapping[Any, bytes] | None = None) -> Streams:
+        """Live streams of many entities that share this model, stepped together.
+
+        `resume` holds an earlier `snapshot()` for each key that goes on.
+        """
+        streams = Streams(self._fitted(), keys)
+        for key, state in (resume or {}).items():
+            if key not in streams.each:
+                raise InputError(f"resume must be for the keys of these streams; got {key!r}")
+            snapshot.restore(streams[key], state)
+        return streams
 
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one pickle-free file, whole or not at all."""
+        params = {n: v.item() if isinstance(v, np.generic) else v for n, v in self.get_params().items()}
         history = [asdict(epoch) for epoch in self._history]
-        artefact.write(artefact.dumps(self._fitted(), {"params": self.get_params(), "history": history}), path)
+        artefact.write(artefact.dumps(self._fitted(), {"params": params, "history": history}), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

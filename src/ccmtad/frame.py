@@ -186,20 +186,35 @@ def nanoseconds(time: object) -> int | None:
     """One time as nanoseconds since 1970, UTC. Without a zone it is taken as UTC; numbers are seconds."""
     if time is None:
         return None
-    rule = f"time must be a datetime, an ISO date and time, or seconds since 1970; got {time!r}"
-    try:
-        moment = datetime.fromisoformat(time) if isinstance(time, str) else time
-        if isinstance(moment, datetime):
-            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            since = aware - datetime(1970, 1, 1, tzinfo=UTC)
-            return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000
-        if isinstance(moment, Real) and abs(float(moment)) < LATEST:
-            return round(float(moment) * 1e9)
-    except ValueError as error:
-        raise InputError(rule) from error
-    if isinstance(moment, np.datetime64) and not np.isnat(moment):
-        return int(moment.astype("datetime64[ns]").astype(np.int64))
-    raise InputError(rule)
+    found = _moment(time)
+    if found is None or abs(found) >= LATEST * 1e9:
+        raise InputError(
+            f"time must be a datetime, an ISO date and time, or seconds since 1970, from 1678 to 2261; got {time!r}"
+        )
+    return found
+
+
+def _moment(time: object) -> int | None:
+    """Nanoseconds since 1970, as far off as it may be; None for what is no time."""
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            return None
+    if isinstance(time, bool | np.bool_) or type(time).__name__ == "NaTType":  # pandas' NaT is a datetime
+        return None
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        since = aware - datetime(1970, 1, 1, tzinfo=UTC)
+        microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+        return microseconds * 1_000 + int(getattr(time, "nanosecond", 0))  # pandas has those
+    if isinstance(time, Real) and np.isfinite(float(time)):
+        return round(float(time) * 1e9)
+    if isinstance(time, np.datetime64) and not np.isnat(time):
+        seconds = int(time.astype("datetime64[s]").astype(np.int64))
+        if abs(seconds) < LATEST:
+            return int(time.astype("datetime64[ns]").astype(np.int64))
+    return None
 
 
 def inside(frame: Frame, spans: Iterable[Any], argument: str) -> NDArray[np.bool_]:

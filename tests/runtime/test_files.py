@@ -1,6 +1,8 @@
 """Model files and snapshots: whole, unaltered and understood, or refused with a clear error."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from ccmtad import CcmtadError, Detector, FileError, NotFittedError
 from ccmtad.runtime import artefact, envelope, snapshot
+from ccmtad.runtime.engine import compiled_kernels
 from ccmtad.simulate import Run, simulate
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -61,10 +64,46 @@ def test_saving_is_whole_or_not_at_all(fitted: Detector, tmp_path: Path) -> None
         fitted.save(tmp_path / "missing" / "plant.ccm")
     with pytest.raises(FileError, match="path must be readable; got .*No such file"):
         Detector.load(tmp_path / "other.ccm")
-    with pytest.raises(FileError, match="path must be writable"):
-        artefact.write(b"x", tmp_path)  # a folder
+    for wrong in (tmp_path, "/", "", "a\0b"):  # folders, nothing, nonsense
+        with pytest.raises(FileError, match="path must be writable"):
+            artefact.write(b"x", wrong)
+    with pytest.raises(FileError, match="path must be readable"):
+        artefact.read("a\0b")
     with pytest.raises(NotFittedError):
         Detector().save(target)
+
+
+def test_saving_through_a_link_keeps_the_link_and_the_mode(tmp_path: Path) -> None:
+    target, link = tmp_path / "real.ccm", tmp_path / "link.ccm"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    artefact.write(b"new", link)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o640
+    artefact.write(b"long", tmp_path / ("n" * 250))
+
+
+def test_a_model_of_numpy_settings_can_be_saved(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    detector = Detector(epochs=1, width=4, window=np.int64(4), learning_rate=np.float32(0.01)).fit(rows)  # type: ignore[arg-type]
+    detector.save(tmp_path / "x.ccm")
+    assert Detector.load(tmp_path / "x.ccm").settings == detector.settings
+
+
+def test_kernels_compile_where_nothing_can_be_cached(tmp_path: Path) -> None:
+    if compiled_kernels() is None:
+        pytest.skip("numba is missing: pip install 'ccmtad[fast]'")
+    code = (
+        "import numba.core.caching as c; c.CacheImpl._locator_classes = []\n"
+        "from numba import njit\n"
+        "try: njit(cache=True)(lambda x: x)\n"
+        "except RuntimeError: print('no cache')\n"
+        "from ccmtad.runtime import fast; print('fine')"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert result.stdout == "no cache\nfine\n", result.stderr
 
 
 def test_a_file_truncated_at_any_byte_is_refused(sealed: bytes, state: bytes, small: Detector) -> None:
@@ -131,6 +170,11 @@ def test_a_snapshot_belongs_to_its_model(state: bytes, fitted: Detector) -> None
         lambda _, facts: facts["settings"].update({"window": 9}),
         lambda _, facts: facts.pop("channels"),
         lambda _, facts: facts.update({"channels": ["a"]}),
+        lambda _, facts: facts.update({"channels": ["a", "a"]}),
+        lambda _, facts: facts.update({"channels": "ab"}),
+        lambda _, facts: facts.pop("named"),
+        lambda _, facts: facts.update({"alpha": 10**400}),
+        lambda arrays, _: arrays.update({"network.norm.running_var": np.full(4, -1, np.float32)}),
     ],
 )
 def test_a_well_sealed_file_with_a_wrong_content_is_refused(sealed: bytes, break_it: object) -> None:
@@ -138,6 +182,33 @@ def test_a_well_sealed_file_with_a_wrong_content_is_refused(sealed: bytes, break
     break_it(arrays, facts)  # type: ignore[operator]
     with pytest.raises(FileError, match="model must hold"):
         artefact.loads(envelope.seal(artefact.MAGIC, artefact.VERSION, arrays, facts))
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda _, facts: facts.update({"filled": "x"}),
+        lambda _, facts: facts.update({"filled": -3}),
+        lambda _, facts: facts["times"].update({"onset_time": "zz"}),
+        lambda _, facts: facts["life"].update({"active": 7}),
+        lambda _, facts: facts.pop("tally"),
+        lambda arrays, _: arrays["ring"].fill(np.nan),
+        lambda arrays, _: arrays.update({"held": np.zeros(9)}),
+    ],
+)
+def test_a_well_sealed_snapshot_with_a_wrong_content_is_refused(
+    state: bytes, small: Detector, break_it: object
+) -> None:
+    arrays, facts = envelope.open_sealed(state, snapshot.MAGIC, snapshot.VERSION, "snapshot")
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    break_it(arrays, facts)  # type: ignore[operator]
+    with pytest.raises(FileError, match="snapshot must hold"):
+        small.stream(resume=envelope.seal(snapshot.MAGIC, snapshot.VERSION, arrays, facts))
+
+
+def test_a_snapshot_is_bytes(small: Detector) -> None:
+    with pytest.raises(FileError, match="snapshot must be bytes; got str"):
+        small.stream(resume="x")  # type: ignore[arg-type]
 
 
 def test_the_same_model_is_the_same_bytes(small: Detector) -> None:

@@ -238,7 +238,7 @@ def test_rows_may_be_sequences_mappings_or_arrays(fitted: Detector, faulty: Run)
     row = faulty.values[0]
     named = dict(zip(faulty.channels, row, strict=True))
     shuffled = {name: named[name] for name in reversed(faulty.channels)}
-    for form in (row, row.tolist(), tuple(row), named, shuffled, row.astype(object)):
+    for form in (row, row.tolist(), tuple(row), named, shuffled, row.astype(object), pd.Series(shuffled)):
         stream = fitted.stream()
         for _ in range(30):
             step = stream.update(form)
@@ -256,6 +256,11 @@ def _loss_of(fitted: Detector, row: Array) -> float:
         ([1.0, 2.0], ChannelError, r"row must have 53 values, one per channel; got shape \(2,\)"),
         ({"LIT101": 1.0}, ChannelError, "missing: FIT101, MV101"),
         (["x"] * 53, InputError, "row must hold numbers"),
+        ("1" * 53, InputError, "row must be a sequence, an array or a mapping"),
+        (set(range(53)), InputError, "row must be a sequence, an array or a mapping"),
+        ([10**400, *range(52)], InputError, "row must hold numbers"),
+        (np.zeros(53, dtype=complex), InputError, "row must hold numbers; got values of type complex128"),
+        (pd.Series(np.zeros(53)), ChannelError, "missing: LIT101"),
         (np.zeros((53, 2)), ChannelError, r"got shape \(53, 2\)"),
     ],
 )
@@ -278,6 +283,31 @@ def test_an_infinite_value_is_a_missing_one(fitted: Detector, faulty: Run) -> No
     step = stream.update(row)
     assert step.notes == (f"missing, left out: {faulty.channels[3]}",)
     assert stream.tally.missing == 1
+
+
+def test_a_masked_value_is_a_missing_one(fitted: Detector, faulty: Run) -> None:
+    stream = fitted.stream()
+    stream.update(np.ma.masked_array(faulty.values[0], np.arange(53) == 7))
+    assert stream.tally.missing == 1
+    assert stream.age[7] == -1
+
+
+def test_numbers_too_large_to_average_are_not_judged(plant: Run) -> None:
+    detector = Detector(epochs=1, width=8, window=6, smooth=3).fit(plant.frame)
+    rows = plant.values[:60].copy()
+    rows[30, 3], rows[31, 3] = 1.7e308, -1.7e308
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert_same(
+            steps_of(detector.stream(), Frame(rows, plant.channels)), detector.detect(Frame(rows, plant.channels))
+        )
+
+
+def test_rows_without_a_time_do_not_look_like_a_gap(fitted: Detector, faulty: Run) -> None:
+    stream = fitted.stream()
+    for i in range(60):
+        step = stream.update(faulty.values[i], None if 20 <= i < 50 else faulty.times[i])
+        assert step.ready == (i >= 23)
+    assert stream.tally.gaps == 0
 
 
 def test_odd_rows_are_counted_and_noted(fitted: Detector, faulty: Run) -> None:
@@ -311,6 +341,23 @@ def test_times_of_every_sort_are_understood(fitted: Detector, time: Any) -> None
     assert stream.last_time == 1767225601 * 10**9
 
 
+@pytest.mark.parametrize(
+    "time", [pd.NaT, datetime(3000, 1, 1), np.datetime64("2300-01-01"), True, math.nan, 1e18, b"x"]
+)
+def test_a_time_that_is_none_is_refused(fitted: Detector, time: Any) -> None:
+    stream = fitted.stream()
+    stream.update(np.zeros(53), 1e9)
+    with pytest.raises(InputError, match="from 1678 to 2261; got"):
+        stream.update(np.zeros(53), time)
+
+
+def test_nanoseconds_of_a_timestamp_count(fitted: Detector) -> None:
+    stream = fitted.stream()
+    for i in range(4):
+        stream.update(np.zeros(53), pd.Timestamp(10**18 + 100 * i))
+    assert stream.tally.late == 0
+
+
 def test_many_streams_step_as_each_alone(fitted: Detector) -> None:
     runs = {key: simulate(500, seed=30 + i, faults=schedule(500, count=1)) for i, key in enumerate("abc")}
     together = fitted.streams(runs)
@@ -328,9 +375,21 @@ def test_many_streams_step_as_each_alone(fitted: Detector) -> None:
     with pytest.raises(InputError, match="rows must be for the keys of these streams; got 'z'"):
         together.update({"z": runs["a"].values[0]})
     before = together["a"].snapshot()
-    with pytest.raises(ChannelError):
-        together.update({"a": runs["a"].values[0], "b": [1.0]})
+    row = runs["a"].values[0]
+    for rows, time, error in (
+        ({"a": row, "b": [1.0]}, None, ChannelError),
+        ({"a": row, "b": row}, {"a": 1e9, "b": pd.NaT}, InputError),
+        ({"a": row, "b": row}, {"a": 1e9, "b": datetime.max}, InputError),
+        ({"a": row, "b": row}, {"a": 1e9, "B": 1e9}, InputError),
+    ):
+        with pytest.raises(error):
+            together.update(rows, time)
     assert together["a"].snapshot() == before
+    resumed = fitted.streams(runs, resume={"a": before})
+    assert resumed["a"].snapshot() == before
+    assert resumed["b"].tally.rows == 0
+    with pytest.raises(InputError, match="resume must be for the keys"):
+        fitted.streams("ab", resume={"z": before})
 
 
 def test_a_centred_average_cannot_stream(plant: Run) -> None:

@@ -52,7 +52,10 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
     arrays, facts = open_sealed(data, MAGIC, VERSION, what)
     try:
         settings = Settings.of(**facts["settings"])
-        channels = tuple(str(name) for name in facts["channels"])
+        names = facts["channels"]
+        _check(isinstance(names, list) and all(isinstance(n, str) for n in names), what, "a list of channel names")
+        channels = tuple(names)
+        _check(len(set(channels)) == len(channels), what, "distinct channel names")
         label = arrays["clusters"]
         _check(label.dtype == np.int64 and label.shape == (len(channels),), what, "a cluster for every channel")
         _check(len(label) > 0 and sorted(set(label.tolist())) == list(range(label.max() + 1)), what, "whole clusters")
@@ -62,6 +65,7 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
             array = arrays[name]
             _check(array.shape == shape and array.dtype == _dtype(name), what, f"{name} of shape {shape}")
             _check(bool(np.isfinite(array).all()), what, f"finite numbers in {name}")
+            _check(not name.endswith("running_var") or bool((array >= 0).all()), what, f"no negative {name}")
         reference = arrays["calibration.reference"]
         _check(reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64, what, "validation losses")
         _check(bool(np.isfinite(reference).all() and (np.diff(reference) >= 0).all()), what, "losses in order")
@@ -69,15 +73,15 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
         alpha, threshold, period = float(facts["alpha"]), float(facts["threshold"]), facts["period"]
         _check(0 < alpha < 1 and 0 < threshold < np.inf, what, "a positive alpha and threshold")
         _check(period is None or 0 < float(period) < np.inf, what, "a positive period")
-        extra = dict(facts["extra"])
-    except (KeyError, TypeError, ValueError, SettingError) as error:
+        named, extra = bool(facts["named"]), dict(facts["extra"])
+    except (KeyError, TypeError, ValueError, OverflowError, SettingError) as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{what} must hold a whole model; got {error}") from error
     model = Model(
         settings,
         channels,
-        bool(facts["named"]),
+        named,
         None if period is None else float(period),
         arrays["fallback"],
         Scaler(arrays["scaler.low"], arrays["scaler.span"]),
@@ -90,29 +94,35 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
 
 
 def write(data: bytes, path: str | Path) -> None:
-    """Writes the whole file or none of it: to a temporary one beside it, then renamed."""
-    target = Path(path)
+    """Writes the whole file or none of it: to a temporary one beside it, then renamed over it."""
     try:
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        with draft.open("xb") as file:
-            try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        draft = target.parent / f".ccm-{secrets.token_hex(8)}"
+        try:
+            with draft.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(draft, target)
-            except BaseException:
-                draft.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise FileError(f"path must be writable; got {str(path)!r}: {error.strerror}") from error
+            if target.exists():
+                draft.chmod(target.stat().st_mode)
+            os.replace(draft, target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"path must be writable; got {str(path)!r}: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def read(path: str | Path) -> bytes:
     """The bytes of a file."""
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"path must be readable; got {str(path)!r}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"path must be readable; got {str(path)!r}: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _shapes(settings: Settings, clusters: Clusters) -> dict[str, tuple[int, ...]]:

@@ -47,7 +47,7 @@ def open_sealed(data: bytes, magic: bytes, version: int, what: str) -> tuple[Arr
         arrays = safetensors.numpy.load(payload)
         length = int.from_bytes(payload[:8], "little")
         facts = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"]["facts"])
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(f"{what} must hold arrays and facts as ccmtad writes them; got {error}") from error
     if not isinstance(facts, dict):
         raise FileError(f"{what} must hold its facts as an object; got {type(facts).__name__}")

@@ -19,7 +19,16 @@ Q0, Q1, Q2, Q3, Q4, Q5 = Q
 HALF = np.float32(0.5)
 
 
-@njit(inline="always", fastmath=True, error_model="numpy")  # a check for division by 0 would stop vectorising
+def _compiled(function: Any) -> Any:
+    """Compiled at its first call, and kept on disk where there is a folder to keep it in."""
+    options: Any = {"fastmath": True, "error_model": "numpy"}  # a check for division by 0 would stop vectorising
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no such folder: a read-only container, say
+        return njit(**options)(function)
+
+
+@njit(inline="always", fastmath=True, error_model="numpy")
 def _gelu(x: np.float32) -> np.float32:
     z = min(max(x, -EDGE), EDGE)
     u = z * z
@@ -29,7 +38,7 @@ def _gelu(x: np.float32) -> np.float32:
     return half + half * (z * top / bottom)
 
 
-@njit(cache=True, fastmath=True, error_model="numpy")
+@_compiled
 def gelu(x: Numbers) -> Numbers:
     """GELU of every element, in place."""
     flat = x.reshape(-1)
@@ -38,7 +47,7 @@ def gelu(x: Numbers) -> Numbers:
     return x
 
 
-@njit(cache=True, fastmath=True, error_model="numpy")
+@_compiled
 def mix_last(hidden: Floats, bias: Floats, weight: Floats, last_bias: np.float32) -> Floats:
     """last_bias + sum over j of weight[j] * gelu(hidden[:, j] + bias[j]): (windows, time, width) to (windows, width)"""
     windows, positions, width = hidden.shape
@@ -51,7 +60,7 @@ def mix_last(hidden: Floats, bias: Floats, weight: Floats, last_bias: np.float32
     return out
 
 
-@njit(cache=True, fastmath=True, error_model="numpy")
+@_compiled
 def vector_times_matrix(x: Numbers, matrix: Floats, bias: Doubles) -> Doubles:
     """x @ matrix + bias in double precision; half the memory of a double matrix is what makes it fast."""
     rows, columns = matrix.shape

@@ -29,6 +29,7 @@ def take(stream: Stream) -> bytes:
         "model": stream.model.fingerprint,
         "tally": asdict(stream.tally),
         "last_time": stream.last_time,
+        "untimed": stream.untimed,
         "filled": stream.filled,
         "score": stream.accumulator.score,
         "negatives": stream.accumulator.negatives,
@@ -40,6 +41,8 @@ def take(stream: Stream) -> bytes:
 
 def restore(stream: Stream, data: bytes) -> None:
     """Puts a fresh stream of the same model into the state that was taken."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise FileError(f"snapshot must be bytes; got {type(data).__name__}")
     arrays, facts = open_sealed(bytes(data), MAGIC, VERSION, "snapshot")
     if facts.get("model") != stream.model.fingerprint:
         raise FileError(
@@ -48,19 +51,36 @@ def restore(stream: Stream, data: bytes) -> None:
     try:
         for name in ARRAYS:
             old, new = getattr(stream, name), arrays[name]
-            if old.shape != new.shape or old.dtype != new.dtype:
-                raise FileError(f"snapshot must hold {name} of shape {old.shape}; got {new.shape}")
+            _check(bool(old.shape == new.shape and old.dtype == new.dtype and np.isfinite(new).all()), name)
             setattr(stream, name, new.copy())
-        stream.tally = Tally(**facts["tally"])
-        stream.last_time, stream.filled = facts["last_time"], facts["filled"]
-        stream.accumulator.score, stream.accumulator.negatives = facts["score"], facts["negatives"]
+        stream.tally = Tally(**{name: _whole(count) for name, count in facts["tally"].items()})
+        stream.last_time = None if facts["last_time"] is None else int(facts["last_time"])
+        stream.untimed, stream.filled = bool(facts["untimed"]), _whole(facts["filled"])
+        stream.accumulator.score, stream.accumulator.negatives = float(facts["score"]), _whole(facts["negatives"])
+        life = stream.lifecycle
         for name in FACTS:
-            setattr(stream.lifecycle, name, facts["life"][name])
+            kind = type(getattr(life, name))
+            _check(type(facts["life"][name]) is kind, name)
+            setattr(life, name, facts["life"][name])
         for name in TIMES:
-            setattr(stream.lifecycle, name, _time(facts["times"][name]))
-        stream.lifecycle.blame = arrays["blame"].copy()
-    except (KeyError, TypeError) as error:
+            setattr(life, name, _time(facts["times"][name]))
+        life.blame = arrays["blame"].copy()
+        _check(len(life.blame) == len(life.channels) or not life.active, "blame")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, FileError):
+            raise
         raise FileError(f"snapshot must hold the whole state of a stream; got {error}") from error
+
+
+def _check(right: bool, name: str) -> None:
+    if not right:
+        raise FileError(f"snapshot must hold a valid {name}; got something else")
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} where a count should be")
+    return value
 
 
 def _number(time: np.datetime64 | None) -> int | None:

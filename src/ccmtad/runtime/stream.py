@@ -1,6 +1,7 @@
 """A live stream: one row in, one step out. Constant time and memory however long it runs."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from .model import Model
 __all__ = ["Stream", "Streams"]
 
 Floats = NDArray[np.float64]
-Row = Sequence[float] | Mapping[str, float] | NDArray[Any]
+Row = Any  # a sequence, a 1-D array, or a mapping by channel name
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Stream:
         self.engine: Engine = model.engine
         self.tally = Tally()
         self.last_time: int | None = None  # nanoseconds
+        self.untimed = False  # the newest row came without a time
         self.held = model.fallback.copy()  # the last value of each channel
         self.age = np.full(channels, -1)  # rows since then; -1: none yet
         self.averaged = np.zeros((settings.smooth, channels))  # ring of scaled rows
@@ -55,7 +57,7 @@ class Stream:
 
     def update(self, row: Row, time: object = None) -> Step:
         """Judges the newest row. Bad input is an error before anything has changed."""
-        now = self._take(row, time)
+        now = self._take(self._values(row), nanoseconds(time))
         if isinstance(now, Step):
             return now
         back = self.engine.reconstruct_embedded(now.window[None])[0]
@@ -67,9 +69,8 @@ class Stream:
 
         return snapshot.take(self)
 
-    def _take(self, row: Row, time: object) -> "Step | _Ready":
+    def _take(self, values: Floats, moment: int | None) -> "Step | _Ready":
         """Everything up to the network: a finished step where the row cannot be judged."""
-        values, moment = self._values(row), nanoseconds(time)
         index = self.tally.rows
         stamp = None if moment is None else np.datetime64(moment, "ns")
         if moment is not None and self.last_time is not None and moment <= self.last_time:
@@ -81,7 +82,7 @@ class Stream:
         self.tally.rows += 1
         event, change = None, None
         pause = self.model.longest_pause
-        if moment is not None and self.last_time is not None and pause is not None:
+        if moment is not None and self.last_time is not None and pause is not None and not self.untimed:
             waited = moment - self.last_time
             if waited > round(pause * 1e9):
                 self.tally.gaps += 1
@@ -89,6 +90,9 @@ class Stream:
                 event, change = self._restart()
         if moment is not None:
             self.last_time = moment
+        elif self.last_time is not None:
+            notes.append("no time given: the next pause is not measured")
+        self.untimed = moment is None
 
         present = self._hold(values, notes)
         scaled = self._average(self.model.scaler(self.held))
@@ -111,6 +115,9 @@ class Stream:
         error = np.square(now.x - back)[None]
         present = None if now.present is None else now.present[None]
         loss = float(combiner.loss(error, present)[0])
+        if math.isnan(loss):  # numbers too large to be averaged
+            self.accumulator.restart()
+            return _unjudged(now.index, len(now.x), now.notes, *self.lifecycle.unjudged())
         count = int(counts(loss, calibration.reference))
         b = float(calibration.evidences[count])
         score = self.accumulator.step(b)
@@ -157,20 +164,27 @@ class Stream:
 
     def _values(self, row: Row) -> Floats:
         channels = self.model.channels
+        if hasattr(row, "to_dict"):  # a pandas Series: by name, as a mapping
+            row = row.to_dict()
         if isinstance(row, Mapping):
             missing = [name for name in channels if name not in row]
             extra = [str(name) for name in row if name not in channels]
             if missing or extra:
-                parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"not fitted: {', '.join(extra)}"] * bool(
-                    extra
-                )
+                parts = [f"missing: {', '.join(missing)}"] * bool(missing)
+                parts += [f"not fitted: {', '.join(extra)}"] * bool(extra)
                 raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
             row = [row[name] for name in channels]
+        if isinstance(row, str | bytes | Set):
+            raise InputError(f"row must be a sequence, an array or a mapping by channel name; got {row!r}")
         try:
-            plain = row if isinstance(row, np.ndarray) else [np.nan if v is None else v for v in row]
-            values = np.asarray(plain, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"row must hold numbers; got {row!r}") from error
+            if isinstance(row, np.ma.MaskedArray):
+                row = np.ma.filled(row.astype(np.float64), np.nan)
+            plain = np.asarray(row if isinstance(row, np.ndarray) else [np.nan if v is None else v for v in row])
+            if plain.dtype.kind not in "biufO":
+                raise TypeError(f"values of type {plain.dtype}")
+            values = plain.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"row must hold numbers; got {error}") from error
         if values.shape != (len(channels),):
             raise ChannelError(f"row must have {len(channels)} values, one per channel; got shape {values.shape}")
         return values
@@ -204,10 +218,11 @@ class Streams:
         if unknown:
             raise InputError(f"rows must be for the keys of these streams; got {unknown[0]!r}")
         times = time if isinstance(time, Mapping) else dict.fromkeys(rows, time)
-        for key, row in rows.items():  # all are checked before any is taken
-            self.each[key]._values(row)
-            nanoseconds(times.get(key))
-        taken = {key: self.each[key]._take(row, times.get(key)) for key, row in rows.items()}
+        if set(times) != set(rows):
+            raise InputError(f"time must be given for the keys of rows; got {list(times)!r}")
+        # All are read before any is taken: an error changes nothing.
+        read = {key: (self.each[key]._values(row), nanoseconds(times[key])) for key, row in rows.items()}
+        taken = {key: self.each[key]._take(*given) for key, given in read.items()}
         ready = {key: now for key, now in taken.items() if isinstance(now, _Ready)}
         steps = {key: now for key, now in taken.items() if isinstance(now, Step)}
         if ready:
