@@ -106,7 +106,7 @@ class TimeMap:
 
 
 class Kernels:
-    """The inner loops: compiled where numba is installed, plain numpy elsewhere; the same formula either way."""
+    """The inner loops: compiled where numba is installed, plain numpy elsewhere; the same function either way."""
 
     def __init__(self, compiled: bool | None = None) -> None:
         self.compiled = compiled_kernels() is not None if compiled is None else compiled

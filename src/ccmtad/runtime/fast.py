@@ -1,4 +1,9 @@
-"""The compiled twins of the engine's inner loops. Importing this needs numba: pip install 'ccmtad[fast]'."""
+"""The compiled twins of the engine's inner loops. Importing this needs numba: pip install 'ccmtad[fast]'.
+
+Here gelu(x) = x / 2 * (1 + z P(z²) / Q(z²)), z = x clipped: nothing but multiplications and one division, so that it
+becomes vector instructions. P and Q are a minimax fit of 2 Phi(x) - 1 on [-5.6, 5.6], weighted by x / 2: its error is
+below 3e-8.
+"""
 
 from typing import Any
 
@@ -6,16 +11,20 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .gelu import EDGE, P, Q
-
 __all__ = ["gelu", "mix_last", "vector_times_matrix"]
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Numbers = NDArray[Any]  # single or double precision
 
-P0, P1, P2, P3, P4, P5 = P
-Q0, Q1, Q2, Q3, Q4, Q5 = Q
+EDGE = np.float32(5.6)
+P0, P1, P2, P3, P4, P5 = (
+    np.float32(c)
+    for c in (0.7978838017, 0.07169466429, 0.009610857984, 0.0003803139051, 1.318121104e-05, 4.342111138e-08)
+)
+Q0, Q1, Q2, Q3, Q4, Q5 = (
+    np.float32(c) for c in (1.0, 0.2565186795, 0.0298040453, 0.002003363369, 8.101162101e-05, 1.185154672e-06)
+)
 HALF = np.float32(0.5)
 
 
