@@ -35,4 +35,4 @@ def show(seed: str, name: str, row: "list[float] | np.ndarray[tuple[int], np.dty
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
