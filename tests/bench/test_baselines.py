@@ -32,6 +32,13 @@ def test_a_random_score_keeps_the_budget_and_no_more(plant: Run) -> None:
     assert 10 <= len(result.events) <= 100  # 40 at the budget
 
 
+def test_every_seed_has_noise_of_its_own() -> None:
+    rows = np.zeros((9, 2), dtype=np.float32)
+    one, same, other = (RandomScore(rows, 2, seed).reconstruct(rows) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).all()
+
+
 @pytest.mark.parametrize("make", [PcaError, RandomScore])
 def test_baselines_have_the_detectors_settings(make: type, fitted: Detector, plant: Run) -> None:
     model = calibrated(fitted, plant.frame, make).model

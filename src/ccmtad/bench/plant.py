@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..detector import Detector
 from ..results import Detection, Epoch
@@ -28,7 +29,8 @@ class Trial:
         self.detector.fit(self.train.frame, progress=progress)
         detection = self.detector.detect(self.watched.frame)
         judgements = {"ccmtad": self._judge(detection)}
-        for name, make in (("PCA error", PcaError), ("random score", RandomScore)):
+        noise = partial(RandomScore, seed=self.detector.settings.seed)  # other noise for every seed
+        for name, make in (("PCA error", PcaError), ("random score", noise)):
             baseline = calibrated(self.detector, self.train.frame, make)
             judgements[name] = self._judge(baseline.detect(self.watched.frame))
         return detection, judgements
