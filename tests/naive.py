@@ -2,6 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 def pvalue(loss: float, reference: Sequence[float], tail: str) -> float:
@@ -95,3 +99,88 @@ def window_ends(start: Sequence[bool], window: int, bad: Sequence[bool]) -> list
         if not any(bad[i] for i in inside) and not any(start[i] for i in list(inside)[1:]):
             ends.append(t)
     return ends
+
+
+def stretches(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last rows of every stretch of True."""
+    found, start = [], None
+    for t, on in enumerate([*mask.tolist(), False]):
+        if on and start is None:
+            start = t
+        elif not on and start is not None:
+            found.append((start, t - 1))
+            start = None
+    return found
+
+
+def volumes(score: NDArray[np.float64], truth: NDArray[np.bool_], window: int, thresholds: int) -> tuple[float, float]:
+    """VUS-ROC and VUS-PR threshold by threshold, as TSB-AD defines them."""
+    n = len(score)
+    events = stretches(truth)
+    ranked = sorted(score.tolist(), reverse=True)
+    picks = [ranked[int(i)] for i in np.linspace(0, n - 1, thresholds)]
+    rocs, prs = [], []
+    for width in range(window + 1):
+        half = width // 2
+        label = truth.astype(float)
+        for first, last in events:
+            for d in range(1, half + 1):
+                for t in (first - d, last + d):
+                    if 0 <= t < n:
+                        label[t] += np.sqrt(1 - d / width)
+        label = np.minimum(label, 1.0)
+        wide: list[list[int]] = []
+        for first, last in events:
+            if wide and wide[-1][1] >= first - half:
+                wide[-1][1] = last + half
+            else:
+                wide.append([first - half, last + half])
+        curve = [(0.0, 0.0, 1.0)]
+        for pick in picks:
+            predicted = score >= pick
+            slope = float(sum(label[t] for t in range(n) if predicted[t] and not truth[t]))
+            true = slope + int((truth & predicted).sum())
+            positives = (truth.sum() + truth.sum() + slope) / 2
+            hit = sum(bool(predicted[max(a, 0) : b + 1].any()) for a, b in wide) / len(wide)
+            false = (predicted.sum() - true) / (n - positives)
+            curve.append((false, min(true / positives, 1.0) * hit, true / predicted.sum()))
+        prs.append(sum((b[1] - a[1]) * b[2] for a, b in pairwise(curve)))
+        curve.append((1.0, 1.0, 0.0))
+        rocs.append(sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(curve)))
+    return float(np.mean(rocs)), float(np.mean(prs))
+
+
+def affiliation(predicted: NDArray[np.bool_], truth: NDArray[np.bool_], fine: int = 40) -> tuple[float, float]:
+    """Affiliation precision and recall by sampling time finely: moments of row t are t + 1/(2 fine), and so on."""
+    n = len(truth)
+    moments = (np.arange(n * fine) + 0.5) / fine
+    rows = moments.astype(int)
+    events = [(a, b + 1) for a, b in stretches(truth)]
+    middles = [(end + begin) / 2 for (_, end), (begin, _) in pairwise(events)]
+    precisions, recalls = [], []
+    for (a, b), low, high in zip(events, [0.0, *middles], [*middles, float(n)], strict=True):
+        zone = (moments >= low) & (moments < high)
+        there = moments[zone]
+        to_event = np.maximum(np.maximum(a - there, there - b), 0.0)
+        said = moments[zone & predicted[rows]]
+        if len(said):
+            away = np.maximum(np.maximum(a - said, said - b), 0.0)
+            precisions.append(np.mean([1.0 if d == 0 else np.mean(to_event > d) for d in away]))
+            inside = there[(there >= a) & (there < b)]
+            nearest = [np.abs(said - y).min() for y in inside]
+            recalls.append(np.mean([np.mean(np.abs(there - y) >= d) for y, d in zip(inside, nearest, strict=True)]))
+        else:
+            recalls.append(0.0)
+    return float(np.mean(precisions)) if precisions else 0.0, float(np.mean(recalls))
+
+
+def delays(score: NDArray[np.float64], truth: NDArray[np.bool_], level: float) -> tuple[float, float]:
+    """(rows between false alarms, average delay) at one threshold."""
+    false = sum(
+        bool(not truth[t] and score[t] > level and (t == 0 or score[t - 1] <= level)) for t in range(len(score))
+    )
+    late = []
+    for first, last in stretches(truth):
+        above = [t for t in range(first, last + 1) if score[t] > level]
+        late.append((above[0] if above else last + 1) - first)
+    return float((~truth).sum() / max(false, 1)), float(np.mean(late))

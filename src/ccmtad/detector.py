@@ -1,6 +1,5 @@
-"""The detector: composes the method, training and runtime. The only place that does."""
+"""The detector: composes fitting and runtime, and is what users meet."""
 
-import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -9,20 +8,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Budget, Settings
-from .errors import FileError, InputError, MissingExtraError, NotFittedError, SettingError
+from .config import Settings
+from .errors import FileError, InputError, NotFittedError, SettingError
+from .fitting import Lesson
 from .frame import Frame, inside
-from .method import cluster, missing, timeline, windows
-from .method.scale import Scaler
 from .results import Detection, Epoch
 from .runtime import artefact, batch, snapshot
-from .runtime.engine import Engine
-from .runtime.model import Model, prepare
+from .runtime.model import Model
 from .runtime.stream import Stream, Streams
 
 __all__ = ["Detector"]
-
-log = logging.getLogger("ccmtad")
 
 Span = tuple[Any, Any]
 
@@ -96,77 +91,10 @@ class Detector:
         zone; a date alone is its midnight); they enter no window and no statistic. `progress` is called after each
         epoch. `y` is ignored.
         """
-        settings = self.settings
         frame = Frame.of(train, argument="train")
-        bad = inside(frame, exclude, "exclude")
-        try:
-            from .train import loop
-        except ImportError as error:
-            raise MissingExtraError(
-                f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
-            ) from error
-
-        kept = timeline.kept(frame.times, len(frame))
-        if not kept.all():
-            log.warning("train: %d rows are not later than the ones before them and are ignored", int((~kept).sum()))
-        times = None if frame.times is None else frame.times[kept]
-        period = timeline.median_period(times)
-        rows_per_alarm = np.inf  # of no account where the threshold is given
-        if settings.threshold == "auto":
-            rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(period)
-        bad = bad[kept]
-        values = np.where(bad[:, None], np.nan, frame.values[kept])
-        _check_channels(values, frame.channels, "train")
-        start = timeline.starts(times, len(values), None if period is None else settings.gap * period)
-        start[1:] |= bad[:-1] & ~bad[1:]  # no average reaches back over an excluded span
-
-        cut = _cut(~bad, settings.validation)
-        ends = windows.ends(start, settings.window, bad)
-        learn_on, calibrate_on = ends[ends < cut], ends[ends >= cut]
-        if not len(learn_on) or len(calibrate_on) < 2:
-            raise InputError(
-                f"train must hold enough rows in a row for windows of {settings.window} in its first "
-                f"{1 - settings.validation:.0%} and its last {settings.validation:.0%}; got {len(values)} rows, "
-                f"{len(learn_on)} training and {len(calibrate_on)} validation windows"
-            )
-        _check_channels(values[:cut], frame.channels, f"its first {1 - settings.validation:.0%}")
-        filled = missing.fill(values)
-        scaler = Scaler.fit(filled[:cut][~bad[:cut]])
-        rows = prepare(filled, start, scaler, settings)
-
-        clusters = cluster.find(rows[~bad].astype(np.float64), settings.clusters, settings.clustering, settings.seed)
-        if settings.clusters != "auto" and settings.clustering != "off" and clusters.found < settings.clusters:
-            log.warning(
-                "clusters: %d asked for, %d found: there are no more distinct channels",
-                settings.clusters,
-                clusters.found,
-            )
-        trained = loop.train(rows, learn_on, calibrate_on, clusters, settings, progress)
-        fallback = np.nanmedian(values, axis=0)
-        # Calibration judges what detection would judge: not a channel that has been missing for long.
-        present = missing.hold(values, settings.hold_rows, start, fallback)[1]
-        engine = Engine(trained.weights, clusters, settings)
-        combiner, calibration = batch.calibrate(engine, rows, calibrate_on, present, settings, rows_per_alarm)
-        if settings.threshold == "auto" and rows_per_alarm > len(calibration.reference):
-            log.info(
-                "budget: one alarm in %.0f rows is extrapolated from %d validation rows",
-                rows_per_alarm,
-                len(calibration.reference),
-            )
-        if not settings.online:
-            log.warning("smoothing: the centred average looks ahead; results are not online")
-        self._model = Model(
-            settings,
-            frame.channels,
-            frame.named,
-            period,
-            fallback,
-            scaler,
-            clusters,
-            trained.weights,
-            combiner,
-            calibration,
-        )
+        lesson = Lesson.of(frame, self.settings, inside(frame, exclude, "exclude"))
+        trained = lesson.train(None if progress is None else lambda epoch, _: progress(epoch))
+        self._model = lesson.model(trained.weights)
         self._history = trained.history
         self._training_scores = self.detect(frame).score
         return self
@@ -313,17 +241,3 @@ class Detector:
     def labels_(self) -> NDArray[np.int64]:
         """1 for each training row above the threshold, else 0, as PyOD names it."""
         return (self.decision_scores_ > self.threshold_).astype(np.int64)
-
-
-def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...], part: str) -> None:
-    empty = np.isnan(values).all(axis=0)
-    if empty.any():
-        names = ", ".join(repr(channels[i]) for i in np.flatnonzero(empty))
-        where = "" if part == "train" else f" of {part}"
-        raise InputError(f"train must hold a value in every channel{where}; got none in {names}")
-
-
-def _cut(good: NDArray[np.bool_], validation: float) -> int:
-    """The first row of the validation part: the last share of the rows that are not excluded."""
-    usable = np.flatnonzero(good)
-    return int(usable[min(int(len(usable) * (1 - validation)), len(usable) - 1)])

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 __all__ = ["Frame", "inside", "nanoseconds"]
 
@@ -45,6 +46,11 @@ class Frame:
         """
         if isinstance(table, Frame):
             return table
+        if isinstance(table, np.ndarray) and time is None:
+            return _from_array(table, argument)
+        import narwhals as nw
+        from narwhals.exceptions import DuplicateError
+
         try:
             native = nw.from_native(table, eager_only=True, pass_through=True)
         except DuplicateError as error:
@@ -98,7 +104,9 @@ def _from_array(table: Any, argument: str) -> Frame:
     return Frame(values, channels, named=False)
 
 
-def _from_dataframe(table: nw.DataFrame[Any], time: str | None, argument: str) -> Frame:
+def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str) -> Frame:
+    import narwhals as nw
+
     columns = [str(name) for name in table.columns]
     if len(set(columns)) != len(columns):
         twice = sorted({name for name in columns if columns.count(name) > 1})
@@ -122,7 +130,9 @@ def _from_dataframe(table: nw.DataFrame[Any], time: str | None, argument: str) -
     return Frame(values, channels, times)
 
 
-def _numbers(column: nw.Series[Any], name: str, argument: str) -> Floats:
+def _numbers(column: "nw.Series[Any]", name: str, argument: str) -> Floats:
+    import narwhals as nw
+
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return column.cast(nw.Float64).to_numpy().astype(np.float64)
     if bool(column.is_null().all()):  # a dead sensor's column has no type to go by
@@ -142,7 +152,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real)
 
 
-def _times(column: nw.Series[Any], argument: str) -> Times:
+def _times(column: "nw.Series[Any]", argument: str) -> Times:
+    import narwhals as nw
+
     place = f"column {str(column.name)!r}"
     if column.dtype.is_numeric():
         seconds = column.cast(nw.Float64).to_numpy()
@@ -160,7 +172,9 @@ def _times(column: nw.Series[Any], argument: str) -> Times:
     return _as_nanoseconds(column.to_numpy(), place, argument)
 
 
-def _index_times(table: nw.DataFrame[Any], argument: str) -> Times | None:
+def _index_times(table: "nw.DataFrame[Any]", argument: str) -> Times | None:
+    import narwhals as nw
+
     index = nw.maybe_get_index(table)
     if index is None or getattr(index, "dtype", None) is None:
         return None

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ccmtad
@@ -49,3 +51,41 @@ def test_bad_input_is_exit_code_2_and_no_traceback(arguments: tuple[str, ...]) -
     assert result.returncode == 2
     assert "Traceback" not in result.stdout + result.stderr
     assert result.stderr
+
+
+def test_bench_runs_reports_and_lists(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(400, 1)) * [1.0, -1.0] + 0.1 * random.normal(size=(400, 2))
+    watched = np.c_[rows, np.zeros(400)]
+    watched[200:230, 0] *= -1
+    watched[200:230, 2] = 1
+    np.savetxt(tmp_path / "normal.csv", rows, delimiter=",", header="a,b", comments="")
+    np.savetxt(tmp_path / "watched.csv", watched, delimiter=",", header="a,b,label", comments="")
+    out = tmp_path / "results.jsonl"
+    ran = run(
+        "bench", "run", "--train", str(tmp_path / "normal.csv"), "--test", str(tmp_path / "watched.csv"),
+        "--method", "pca", "--method", "all-positive", "--seeds", "1", "-o", str(out),
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "2 results in" in ran.stderr.replace("\n", " ")
+    shown = run("bench", "report", str(out))
+    assert "| PCA error |" in shown.stdout
+    page = tmp_path / "report.html"
+    assert run("bench", "report", str(out), "-o", str(page)).returncode == 0
+    assert "<table>" in page.read_text()
+    wrong = run("bench", "report", str(out), "-o", str(tmp_path / "report.pdf"))
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "out must end in .md or .html" in wrong.stderr
+    listed = run("bench", "list", "--data", str(tmp_path))
+    assert listed.returncode == 0, listed.stderr
+    for text in ("WADI", "missing", "all-positive", "oracle epoch"):
+        assert text in listed.stdout
+
+
+def test_bench_says_what_is_missing() -> None:
+    nothing = run("bench", "run")
+    assert nothing.returncode == 2
+    assert "must have a --dataset" in nothing.stderr
+    unknown = run("bench", "run", "--dataset", "MARS", "--data", ".")
+    assert unknown.returncode == 2
+    assert "dataset must be one of MSL" in unknown.stderr

@@ -56,7 +56,9 @@ def test_the_weights_kept_are_those_with_the_lowest_validation_loss() -> None:
 def test_progress_is_told_after_each_epoch() -> None:
     seen: list[Epoch] = []
     settings = Settings.of(epochs=3, width=8, window=6, device="cpu")
-    trained = train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings, seen.append)
+    trained = train(
+        rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings, lambda epoch, _: seen.append(epoch)
+    )
     assert [(epoch.number, epoch.of) for epoch in seen] == [(1, 3), (2, 3), (3, 3)]
     assert tuple(seen) == trained.history
 

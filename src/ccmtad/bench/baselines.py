@@ -1,21 +1,24 @@
-"""The floors every result stands beside: PCA error and noise, with the same rows, scorer and budget as the detector."""
+"""The floors every result stands beside, with the same rows, scorer and budget as the detector."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from ..config import Budget
-from ..detector import Detector
 from ..frame import Frame
 from ..results import Detection
 from ..runtime import batch
 from ..runtime.engine import Reconstructor
 from ..runtime.model import Model
 
-__all__ = ["Baseline", "PcaError", "RandomScore", "calibrated"]
+if TYPE_CHECKING:
+    from ..detector import Detector
+
+__all__ = ["Baseline", "Difference", "PcaError", "RandomScore", "RowNorm", "calibrated"]
 
 Floats = NDArray[np.float32]
 
@@ -36,6 +39,26 @@ class PcaError(Reconstructor):
             return np.broadcast_to(self.mean, newest.shape)
         back: Floats = self.pca.inverse_transform(self.pca.transform(newest)).astype(np.float32)
         return back
+
+
+class RowNorm(Reconstructor):
+    """Nothing learnt but the scale: the squared length of the row, from the middle of each channel's range."""
+
+    def __init__(self, rows: Floats, window: int) -> None:  # noqa: ARG002  it does not look
+        self.window = window
+
+    def reconstruct(self, rows: Floats) -> Floats:
+        return np.zeros_like(rows[self.window - 1 :])
+
+
+class Difference(Reconstructor):
+    """Nothing learnt but the scale: every row is expected to repeat the one before it."""
+
+    def __init__(self, rows: Floats, window: int) -> None:  # noqa: ARG002  it does not look
+        self.window = window
+
+    def reconstruct(self, rows: Floats) -> Floats:
+        return rows[self.window - 2 : -1]
 
 
 class RandomScore(Reconstructor):
@@ -61,7 +84,7 @@ class Baseline:
         return batch.detect(self.model, self.engine, frame)
 
 
-def calibrated(detector: Detector, train: Frame, make: Callable[[Floats, int], Reconstructor]) -> Baseline:
+def calibrated(detector: "Detector", train: Frame, make: Callable[[Floats, int], Reconstructor]) -> Baseline:
     """A baseline fitted on the detector's training part and calibrated on its validation part.
 
     `train` is what the detector was fitted on, nothing of it excluded.
@@ -71,6 +94,6 @@ def calibrated(detector: Detector, train: Frame, make: Callable[[Floats, int], R
     cut = int(len(series.rows) * (1 - settings.validation))
     engine = make(series.rows[:cut], settings.window)
     ends = series.ends[series.ends >= cut]
-    rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(model.period)
-    combiner, calibration = batch.calibrate(engine, series.rows, ends, series.present, settings, rows_per_alarm)
+    combiner, losses = batch.normal(engine, series.rows, ends, series.present, settings.combine)
+    calibration = batch.calibrate(losses, settings, Budget.parse(settings.budget).rows_per_alarm(model.period))
     return Baseline(replace(model, combiner=combiner, calibration=calibration), engine)

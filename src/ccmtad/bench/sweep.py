@@ -11,7 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sweep", "sweep"]
+from ..method.accumulate import accumulate
+from ..method.calibrate import Reset
+
+__all__ = ["Best", "Sweep", "alphas", "search", "sweep"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,6 +73,43 @@ def sweep(score: Floats, evidence: Floats, truth: Bools, *, corrected: bool = Tr
     last = np.flatnonzero(np.r_[level[1:] != level[:-1], True])  # of equal levels
     threshold = np.r_[level[last][1:], 0.0]  # anything from the next level up to below this one
     return Sweep(threshold, np.cumsum(rows[order])[last], np.cumsum(correct[order])[last], positives)
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The alpha and threshold with the best F1 on the labels given: an oracle's choice."""
+
+    f1: float
+    alpha: float
+    threshold: float
+    sweep: Sweep
+    score: Floats
+    evidence: Floats
+
+
+def alphas(strength: Floats) -> Floats:
+    """The alphas worth trying, in log space, for rows of evidence `strength` at alpha = 1 (-log p).
+
+    Down to the smallest p-value: below it no row is evidence of anything. A fifth of a decade apart, and never more
+    than 80 of them.
+    """
+    most = float(np.nanmax(strength, initial=0.0))
+    count = int(np.clip(np.ceil(most / np.log(10) * 5), 1, 80))
+    return np.exp(-most * (np.arange(count) + 0.02) / count)
+
+
+def search(strength: Floats, truth: Bools, patience: int, reset: Reset) -> Best:
+    """The exact sweep for every alpha of the grid. `strength` is the evidence at alpha = 1, NaN where not judged."""
+    best = None
+    for alpha in alphas(strength):
+        evidence = strength + np.log(alpha)
+        score = accumulate(evidence, patience, reset)
+        found = sweep(score, evidence, truth)
+        f1, threshold = found.best
+        if best is None or f1 > best.f1:
+            best = Best(f1, float(alpha), threshold, found, score, evidence)
+    assert best is not None  # there is at least one alpha
+    return best
 
 
 def _excursions(score: Floats, evidence: Floats, truth: Bools, above: Ints) -> tuple[Floats, Ints, Ints]:

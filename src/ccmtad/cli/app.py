@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .bench import bench
 from .demo import demo
 
 __all__ = ["app"]
@@ -16,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command()(demo)
+app.add_typer(bench, name="bench")
 
 
 def _version(wanted: bool) -> None:

@@ -79,6 +79,10 @@ class Calibration:
                 threshold = max(threshold, draft.observed_threshold(losses, rows_per_alarm))
         return replace(draft, threshold=float(threshold))
 
+    def over(self, losses: Floats) -> Self:
+        """The same alpha and threshold over other normal losses."""
+        return replace(self, reference=np.sort(losses[~np.isnan(losses)]))
+
     @cached_property
     def pvalues(self) -> Floats:
         """The p-value of a loss that 0, 1, .. n references reach: there are no others."""

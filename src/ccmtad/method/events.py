@@ -1,11 +1,12 @@
 """Alarms become events, with their start and end corrected.  eq. anomaly_onset, anomaly_offset"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Span", "find"]
+__all__ = ["Span", "find", "label"]
 
 Floats = NDArray[np.float64]
 
@@ -44,3 +45,11 @@ def find(score: Floats, evidence: Floats, threshold: float) -> list[Span]:
         Span(int(onset[a]), int(a), int(b), int(last_positive[b]), bool(b == len(score) - 1))
         for a, b in zip(first, last, strict=True)
     ]
+
+
+def label(spans: Sequence[Span], rows: int) -> NDArray[np.bool_]:
+    """The rows inside events, after boundary correction."""
+    inside = np.zeros(rows, dtype=np.bool_)
+    for span in spans:
+        inside[span.onset : span.offset + 1] = True
+    return inside

@@ -11,14 +11,14 @@ from ..config import Settings
 from ..frame import Frame
 from ..method import events
 from ..method.calibrate import Calibration
-from ..method.combine import Combiner
+from ..method.combine import Combine, Combiner
 from ..results import Detection, Event
 from .engine import Reconstructor
 from .model import Model, Series
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["blames", "calibrate", "detect", "losses"]
+__all__ = ["blames", "calibrate", "detect", "losses", "normal"]
 
 Errors = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -41,9 +41,6 @@ def detect(model: Model, engine: Reconstructor, frame: Frame) -> Detection:
     scores = model.calibration.score(loss)
     threshold = model.calibration.threshold
     spans = events.find(scores.score, scores.evidence, threshold)
-    label = np.zeros(len(loss), dtype=np.bool_)
-    for span in spans:
-        label[span.onset : span.offset + 1] = True
 
     def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
         """One value per input row; late and duplicate rows get the default."""
@@ -57,7 +54,7 @@ def detect(model: Model, engine: Reconstructor, frame: Frame) -> Detection:
         evidence=spread(np.nan_to_num(scores.evidence, nan=0.0), 0.0),
         score=spread(scores.score, 0.0),
         alarm=spread(scores.score > threshold, False),
-        label=spread(label, False),
+        label=spread(events.label(spans, len(loss)), False),
         events=tuple(_event(span, model, engine, series, scores.score, frame.times) for span in spans),
         threshold=threshold,
         channels=model.channels,
@@ -84,21 +81,21 @@ def blames(engine: Reconstructor, combiner: Combiner, rows: Errors, ends: Ints, 
     return out
 
 
-def calibrate(
-    engine: Reconstructor,
-    rows: Errors,
-    ends: Ints,
-    present: Bools | None,
-    settings: Settings,
-    rows_per_alarm: float,
-) -> tuple[Combiner, Calibration]:
-    """Learns from the normal rows `ends` how channels combine, and where the threshold lies."""
+def normal(
+    engine: Reconstructor, rows: Errors, ends: Ints, present: Bools | None, combine: Combine
+) -> tuple[Combiner, NDArray[np.float64]]:
+    """Learns from the normal rows `ends` how channels combine; their losses in order of time, NaN where it breaks."""
     there = None if present is None else present[ends]
-    normal = np.concatenate([error for _, error in engine.errors(rows, ends)])
-    combiner = Combiner.fit(normal, settings.combine, there)
-    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)  # NaN where the series breaks
-    losses[ends - ends[0]] = combiner.loss(normal, there)
-    calibration = Calibration.fit(
+    errors = np.concatenate([error for _, error in engine.errors(rows, ends)])
+    combiner = Combiner.fit(errors, combine, there)
+    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
+    losses[ends - ends[0]] = combiner.loss(errors, there)
+    return combiner, losses
+
+
+def calibrate(losses: NDArray[np.float64], settings: Settings, rows_per_alarm: float) -> Calibration:
+    """The reference that normal losses make, and the threshold of the budget."""
+    return Calibration.fit(
         losses,
         rows_per_alarm,
         patience=settings.patience,
@@ -108,7 +105,6 @@ def calibrate(
         threshold=settings.threshold,
         seed=settings.seed,
     )
-    return combiner, calibration
 
 
 def _event(

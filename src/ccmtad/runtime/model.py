@@ -16,7 +16,7 @@ from ..method.combine import Combiner
 from ..method.scale import Scaler, clip
 from .engine import Engine
 
-__all__ = ["Model", "Series", "prepare"]
+__all__ = ["Model", "Series", "prepare", "series"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +63,20 @@ class Model:
 
     def series(self, frame: Frame) -> Series:
         """Prepares a frame for detection; nothing in it looks ahead (unless smoothing is centred)."""
-        kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
-        times = None if frame.times is None else frame.times[kept]
-        start = timeline.starts(times, len(kept), self.longest_pause)
-        values, present = missing.hold(frame.values[kept], self.settings.hold_rows, start, self.fallback)
-        rows = prepare(values, start, self.scaler, self.settings)
-        ends = windows.ends(start, self.settings.window)
-        return Series(kept, rows, None if present.all() else present, ends)
+        return series(frame, self.scaler, self.fallback, self.period, self.settings)
+
+
+def series(
+    frame: Frame, scaler: Scaler, fallback: NDArray[np.float64], period: float | None, settings: Settings
+) -> Series:
+    """Drops late rows, holds missing values, scales, and finds the windows."""
+    kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
+    times = None if frame.times is None else frame.times[kept]
+    start = timeline.starts(times, len(kept), None if period is None else settings.gap * period)
+    values, present = missing.hold(frame.values[kept], settings.hold_rows, start, fallback)
+    rows = prepare(values, start, scaler, settings)
+    ends = windows.ends(start, settings.window)
+    return Series(kept, rows, None if present.all() else present, ends)
 
 
 def prepare(

@@ -35,9 +35,12 @@ def train(
     validation: Ints,  # last rows of the validation windows
     clusters: Clusters,
     settings: Settings,
-    progress: Callable[[Epoch], object] | None = None,
+    each: Callable[[Epoch, Callable[[], dict[str, Floats]]], object] | None = None,
 ) -> Trained:
-    """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU."""
+    """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU.
+
+    `each` is called after every epoch, with what gives the weights of the moment.
+    """
     device = _device(settings.device)
     cuda = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda):  # the caller's random state is left alone
@@ -66,8 +69,8 @@ def train(
             if epoch.validation < best.validation:
                 weights, best = network.weights(), epoch
             schedule.step()
-            if progress is not None:
-                progress(epoch)
+            if each is not None:
+                each(epoch, network.weights)
     return Trained(weights, tuple(history), best.number)
 
 

@@ -1,9 +1,10 @@
 """One entity of a dataset, and where its files come from."""
 
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...frame import Frame
 
-__all__ = ["Entity", "Source", "Truth", "source"]
+__all__ = ["Dataset", "Entity", "Source", "Truth", "join", "source"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,39 @@ class Entity:
     train: Frame
     test: Frame
     truth: Truth
+    settings: Mapping[str, Any] = field(default_factory=dict)  # those that belong to the data, such as its smoothing
+
+
+class Dataset(Protocol):
+    """Entities by name, in published order."""
+
+    @property
+    def name(self) -> str: ...
+
+    def entities(self) -> list[str]: ...
+
+    def read(self, entity: str) -> Entity: ...
+
+
+def join(entities: Sequence[Entity], validation: float) -> Entity:
+    """All entities as one, for one model over all of them. Gaps in time keep windows inside entities.
+
+    The training series is every entity's first part, then every entity's validation part: whoever splits it at the
+    share `validation` calibrates on all of them.
+    """
+    cuts = [int(len(entity.train) * (1 - validation)) for entity in entities]
+    parts = [entity.train.values[:cut] for entity, cut in zip(entities, cuts, strict=True)]
+    parts += [entity.train.values[cut:] for entity, cut in zip(entities, cuts, strict=True)]
+    first = entities[0]
+
+    def frame(series: Sequence[NDArray[np.float64]]) -> Frame:
+        seconds = np.concatenate([np.arange(len(one)) + i * 10**6 for i, one in enumerate(series)])
+        times = (seconds * 10**9).astype("datetime64[ns]")
+        return Frame(np.concatenate(series), first.train.channels, times, first.train.named)
+
+    truth = np.concatenate([entity.truth.anomalous for entity in entities])
+    test = frame([entity.test.values for entity in entities])
+    return Entity(first.dataset, "all", frame(parts), test, Truth(truth), first.settings)
 
 
 class Source(Protocol):
@@ -69,6 +103,6 @@ def source(folder: Path, archive: str, marker: str, cure: str) -> Source:
     """The zip `archive` in the folder, or the folder itself where `marker` lies in it; `cure` says where to get it."""
     if (folder / archive).is_file():
         return _Zip(folder / archive)
-    if (folder / marker).exists():
+    if any(folder.glob(marker)):
         return _Folder(folder)
     raise InputError(f"folder must hold {archive} or {marker}; got {str(folder)!r}: {cure}")

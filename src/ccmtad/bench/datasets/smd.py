@@ -4,35 +4,46 @@
 """
 
 import io
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...frame import Frame
-from .entity import Entity, Truth, source
+from .entity import Entity, Source, Truth, source
 
-__all__ = ["machines"]
+__all__ = ["Smd"]
 
 ROOT = "ServerMachineDataset"
 CURE = f"download OmniAnomaly's repository and put its {ROOT} folder there"
 
 
-def machines(folder: Path) -> Iterator[Entity]:
-    files = source(folder, "SMD.zip", ROOT, CURE)
-    prefix = f"{ROOT}/train/"
-    names = [name.removeprefix(prefix) for name in files.names() if name.startswith(prefix) and name.endswith(".txt")]
+@dataclass(frozen=True)
+class Smd:
+    """However many of the 28 machines there are."""
 
-    def table(part: str, name: str) -> NDArray[np.float64]:
-        return np.loadtxt(io.BytesIO(files.read(f"{ROOT}/{part}/{name}")), delimiter=",", ndmin=2)
+    folder: Path
+    name: str = "SMD"
 
-    for name in sorted(names, key=lambda n: [int(i) for i in n.removesuffix(".txt").split("-")[1:]]):
-        truth = Truth(
-            table("test_label", name)[:, 0] > 0, _causes(files.read(f"{ROOT}/interpretation_label/{name}").decode())
-        )
-        train, test = Frame.of(table("train", name)), Frame.of(table("test", name))
-        yield Entity("SMD", name.removesuffix(".txt"), train, test, truth)
+    def entities(self) -> list[str]:
+        prefix = f"{ROOT}/train/"
+        files = [name for name in self._files().names() if name.startswith(prefix) and name.endswith(".txt")]
+        names = [name.removeprefix(prefix).removesuffix(".txt") for name in files]
+        return sorted(names, key=lambda name: [int(i) for i in name.split("-")[1:]])
+
+    def read(self, entity: str) -> Entity:
+        files = self._files()
+
+        def table(part: str) -> NDArray[np.float64]:
+            return np.loadtxt(io.BytesIO(files.read(f"{ROOT}/{part}/{entity}.txt")), delimiter=",", ndmin=2)
+
+        causes = _causes(files.read(f"{ROOT}/interpretation_label/{entity}.txt").decode())
+        truth = Truth(table("test_label")[:, 0] > 0, causes)
+        return Entity(self.name, entity, Frame.of(table("train")), Frame.of(table("test")), truth)
+
+    def _files(self) -> Source:
+        return source(self.folder, "SMD.zip", ROOT, CURE)
 
 
 def _causes(text: str) -> tuple[tuple[int, int, tuple[int, ...]], ...]:

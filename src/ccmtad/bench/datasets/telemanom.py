@@ -7,41 +7,50 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ...frame import Frame
-from .entity import Entity, Truth, source
+from .entity import Entity, Source, Truth, source
 
-__all__ = ["msl", "smap"]
+__all__ = ["Telemanom"]
 
 CURE = "download it as telemanom's README says, and keep data/ and labeled_anomalies.csv side by side"
 
 
-def smap(folder: Path) -> Iterator[Entity]:
-    return _entities(folder, "SMAP")
+@dataclass(frozen=True)
+class Telemanom:
+    """One spacecraft's entities."""
 
+    name: str  # SMAP or MSL
+    folder: Path
 
-def msl(folder: Path) -> Iterator[Entity]:
-    return _entities(folder, "MSL")
+    def entities(self) -> list[str]:
+        return list(self._lines(self._files()))
 
-
-def _entities(folder: Path, dataset: str) -> Iterator[Entity]:
-    files = source(folder, "SMAP_MSL.zip", "labeled_anomalies.csv", CURE)
-    lines = csv.DictReader(io.StringIO(files.read("labeled_anomalies.csv").decode()))
-    seen: Counter[str] = Counter()
-    for line in lines:
-        if line["spacecraft"] != dataset:
-            continue
-        channel = line["chan_id"]
-        seen[channel] += 1
+    def read(self, entity: str) -> Entity:
+        files = self._files()
+        line = self._lines(files)[entity]
         train, test = (
-            Frame.of(np.load(io.BytesIO(files.read(f"data/{part}/{channel}.npy")))) for part in ("train", "test")
+            Frame.of(np.load(io.BytesIO(files.read(f"data/{part}/{line['chan_id']}.npy"))))
+            for part in ("train", "test")
         )
         anomalous = np.zeros(len(test), dtype=np.bool_)
         for first, end in json.loads(line["anomaly_sequences"]):
             anomalous[first:end] = True  # the published end is exclusive
-        name = channel if seen[channel] == 1 else f"{channel} ({seen[channel]})"
-        yield Entity(dataset, name, train, test, Truth(anomalous))
+        return Entity(self.name, entity, train, test, Truth(anomalous))
+
+    def _files(self) -> Source:
+        return source(self.folder, "SMAP_MSL.zip", "labeled_anomalies.csv", CURE)
+
+    def _lines(self, files: Source) -> dict[str, dict[str, str]]:
+        seen: Counter[str] = Counter()
+        lines = {}
+        for line in csv.DictReader(io.StringIO(files.read("labeled_anomalies.csv").decode())):
+            if line["spacecraft"] == self.name:
+                channel = line["chan_id"]
+                seen[channel] += 1
+                lines[channel if seen[channel] == 1 else f"{channel} ({seen[channel]})"] = line
+        return lines

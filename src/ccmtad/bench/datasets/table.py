@@ -1,0 +1,51 @@
+"""Delimited and columnar files as tables."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError, MissingExtraError
+from ...frame import Frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["frame", "numbers", "read", "read_bytes"]
+
+
+def read(path: Path) -> "pl.DataFrame":
+    """A CSV (gzipped or not) or Parquet file."""
+    if not path.is_file():
+        raise InputError(f"file must exist; got {str(path)!r}")
+    return read_bytes(path.read_bytes(), path.name)
+
+
+def read_bytes(data: bytes, name: str, skip: int = 0) -> "pl.DataFrame":
+    """The same from memory; `skip` lines come before the header."""
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise MissingExtraError("reading CSV and Parquet needs polars: pip install 'ccmtad[bench]'") from error
+    try:
+        if name.endswith(".parquet"):
+            return pl.read_parquet(io.BytesIO(data))
+        return pl.read_csv(io.BytesIO(data), skip_rows=skip, infer_schema_length=None, null_values=["", "NaN", "nan"])
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{name} must be a readable CSV or Parquet table; got {error}") from error
+
+
+def numbers(table: "pl.DataFrame", name: str) -> NDArray[np.float64]:
+    """Every column as numbers, NaN where missing."""
+    import polars as pl
+
+    try:
+        return table.select(pl.all().cast(pl.Float64)).to_numpy().astype(np.float64)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{name} must hold numbers; got {error}") from error
+
+
+def frame(values: NDArray[np.float64], channels: list[str]) -> Frame:
+    return Frame(np.ascontiguousarray(values), tuple(channels))

@@ -1,0 +1,175 @@
+"""Judging one fitted method on one test series: every column, side by side.
+
+    online         rows in alarm when they arrived; nothing chosen with labels, no hindsight
+    corrected      the same after boundary correction
+    oracle         alpha and threshold chosen on the test labels
+    oracle epoch   the epoch of training too, from the second on, as the authors' code does
+    point          no accumulation: rows whose loss is above what the budget allows by the validation losses
+    point oracle   the same with the threshold chosen on the test labels
+    own            a method's own threshold, where it has one
+
+What is called oracle has seen the labels. Nothing else here has: labels enter after the method has spoken.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Settings
+from ..method import events
+from ..method.calibrate import Calibration
+from ..method.evidence import evidence
+from ..runtime import batch
+from . import metrics
+from .methods import Fitted, Losses
+from .sweep import Best, Sweep, search, sweep
+
+__all__ = ["COLUMNS", "PERIODS", "Column", "judge"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+COLUMNS = ("online", "corrected", "oracle", "oracle epoch", "point", "point oracle", "own")
+PERIODS = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)  # rows between false alarms at which delays are given
+FROM_EPOCH = 2  # the first the oracle may choose (authors' code)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One prediction of one test series, judged. Counts are of rows that could be judged."""
+
+    rows: int
+    predicted: int
+    correct: int
+    positives: int
+    events: int  # true ones
+    found: int
+    false: int
+    delays: tuple[int, ...]
+    range_f1: float
+    affiliation_f1: float
+    pr_auc: float | None = None  # of the score, over its thresholds
+    vus_pr: float | None = None
+    vus_roc: float | None = None
+    delay_at: tuple[float, ...] | None = None  # average delay with at least PERIODS rows between false alarms
+    alpha: float | None = None
+    threshold: float | None = None
+    epoch: int | None = None
+    point_adjusted_f1: float | None = None  # misleading; only where asked for
+
+    @property
+    def counts(self) -> metrics.Counts:
+        return metrics.Counts(self.predicted, self.correct, self.positives)
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The truth of one test series, and what to compare with it."""
+
+    truth: Bools  # (rows,) False where a row could not be judged
+    judged: Bools
+    point_adjusted: bool = False
+
+    def column(
+        self,
+        predicted: Bools,
+        alarm: Bools,
+        curve: Sweep | None = None,
+        score: Floats | None = None,
+        **chosen: float | int | None,
+    ) -> Column:
+        where = slice(*np.flatnonzero(self.judged)[[0, -1]] + [0, 1])
+        predicted, alarm, truth = predicted[where], alarm[where], self.truth[where]
+        counts = metrics.Counts.of(predicted, truth)
+        found = metrics.event_counts(predicted, alarm, truth)
+        volumes = None if score is None else metrics.volumes(score[where], truth)
+        adjusted = (
+            metrics.Counts.of(metrics.point_adjusted(predicted, truth), truth).f1 if self.point_adjusted else None
+        )
+        return Column(
+            rows=int(self.judged.sum()),
+            predicted=counts.predicted,
+            correct=counts.correct,
+            positives=counts.positives,
+            events=found.true,
+            found=found.found,
+            false=found.false,
+            delays=found.delays,
+            range_f1=metrics.range_based(predicted, truth).f1,
+            affiliation_f1=metrics.affiliation(predicted, truth).f1,
+            pr_auc=None if curve is None else curve.pr_auc,
+            vus_pr=None if volumes is None else volumes.pr,
+            vus_roc=None if volumes is None else volumes.roc,
+            delay_at=None if score is None else metrics.delay_at(score[where], truth, PERIODS),
+            point_adjusted_f1=adjusted,
+            **chosen,  # type: ignore[arg-type]
+        )
+
+
+def judge(
+    fitted: Fitted, truth: Bools, settings: Settings, rows_per_alarm: float, *, point_adjusted: bool = False
+) -> dict[str, Column]:
+    """Every column that can be computed for this method."""
+    losses = fitted.losses
+    judged = ~np.isnan(losses.test)
+    truth = truth & judged
+    judge = Judge(truth, judged, point_adjusted)
+    calibration = batch.calibrate(losses.validation, settings, rows_per_alarm)
+    columns = _label_free(judge, calibration, losses.test)
+    columns["oracle"] = _oracle(judge, _search(losses, calibration, truth))
+    if fitted.epochs:
+        by_epoch = [
+            (_search(one, calibration.over(one.validation), truth), number)
+            for number, one in enumerate(fitted.epochs, 1)
+            if number >= min(FROM_EPOCH, len(fitted.epochs))
+        ]
+        best, epoch = max(by_epoch, key=lambda pair: pair[0].f1)  # the earliest of equals
+        columns["oracle epoch"] = _oracle(judge, best, epoch)
+    columns |= _points(judge, losses, rows_per_alarm)
+    if fitted.own is not None:
+        columns["own"] = judge.column(fitted.own & judged, fitted.own & judged)
+    return columns
+
+
+def _label_free(judge: Judge, calibration: Calibration, loss: Floats) -> dict[str, Column]:
+    scores, threshold = calibration.score(loss), calibration.threshold
+    alarm = scores.score > threshold
+    label = _label(scores.score, scores.evidence, threshold)
+    chosen = {"alpha": calibration.alpha, "threshold": threshold}
+    plain, corrected = (sweep(scores.score, scores.evidence, judge.truth, corrected=c) for c in (False, True))
+    return {
+        "online": judge.column(alarm, alarm, plain, scores.score, **chosen),
+        "corrected": judge.column(label, alarm, corrected, scores.score, **chosen),
+    }
+
+
+def _search(losses: Losses, calibration: Calibration, truth: Bools) -> Best:
+    scores = calibration.score(losses.test)
+    strength = np.where(np.isnan(losses.test), np.nan, evidence(scores.pvalue, 1.0, calibration.tail))
+    return search(strength, truth, calibration.patience, calibration.reset)
+
+
+def _oracle(judge: Judge, best: Best, epoch: int | None = None) -> Column:
+    label = _label(best.score, best.evidence, best.threshold)
+    alarm = best.score > best.threshold
+    return judge.column(label, alarm, best.sweep, best.score, alpha=best.alpha, threshold=best.threshold, epoch=epoch)
+
+
+def _label(score: Floats, evidence: Floats, threshold: float) -> Bools:
+    return events.label(events.find(score, evidence, threshold), len(score))
+
+
+def _points(judge: Judge, losses: Losses, rows_per_alarm: float) -> dict[str, Column]:
+    """The loss itself as the score."""
+    normal = losses.validation[~np.isnan(losses.validation)]
+    limit = float(np.quantile(normal, 1 - 1 / rows_per_alarm, method="higher"))
+    _, rank = np.unique(losses.test, return_inverse=True)
+    score = np.where(judge.judged, rank + 1.0, 0.0)  # only its order matters
+    curve = sweep(score, np.where(judge.judged, 1.0, np.nan), judge.truth, corrected=False)
+    alarm = judge.judged & (losses.test > limit)
+    best = score > curve.best[1]
+    return {
+        "point": judge.column(alarm, alarm, curve, score, threshold=limit),
+        "point oracle": judge.column(best, best, curve, score),
+    }

@@ -1,0 +1,228 @@
+"""The results as tables, Markdown or HTML, with the published numbers beside ours."""
+
+import html
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from .protocol import COLUMNS
+from .summary import Figure, Group, Record, groups
+
+__all__ = ["Section", "markdown", "page", "published", "sections"]
+
+LABEL_FREE = ("online", "corrected", "point", "own")
+TITLES = {
+    "pca": "PCA error",
+    "iforest": "isolation forest",
+    "norm": "row norm",
+    "difference": "last-value difference",
+    "random": "random score",
+}
+WHOLE = {"SMD": 28}  # entities of the datasets that may come in part
+LEGEND = (
+    "**online** rows in alarm when they arrived; **corrected** after boundary correction; **point** no accumulation, "
+    "the threshold from validation losses; **own** the method's own threshold at 1 % contamination. None of these has "
+    "seen a label. **oracle** columns chose alpha and threshold on the test labels, per entity; **oracle epoch** also "
+    "the epoch of training (for the random score: the best of as many draws); **point oracle** the threshold alone. "
+    "Means over seeds ± their standard deviation; a method without ± does not depend on the seed. PR-AUC: trapezoid "
+    "under the exact curve over thresholds. VUS: TSB-AD's definition, window 100, 250 thresholds, of the score. Range "
+    "F1: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. Affiliation F1: Huet et al. These are "
+    "means over entities."
+)
+ONE_DIGIT = {"false events per 10,000 rows", "median delay"}
+PRESETS = {"authors": "the authors' settings", "paper": "the paper's settings", "default": "default settings"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a paragraph, and a table."""
+
+    level: int
+    title: str
+    text: str = ""
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def sections(records: Sequence[Record]) -> list[Section]:
+    """Everything there is to say about these records."""
+    found = [Section(1, "Benchmark results", LEGEND)]
+    for group in groups(records):
+        found += _group(group)
+    return found
+
+
+def markdown(parts: Sequence[Section]) -> str:
+    lines: list[str] = []
+    for part in parts:
+        lines += ["#" * part.level + f" {part.title}", ""]
+        lines += [part.text, ""] if part.text else []
+        if part.header:
+            lines += [_line(part.header), _line(["---"] + ["---:"] * (len(part.header) - 1))]
+            lines += [_line(row) for row in part.rows] + [""]
+    return "\n".join(lines)
+
+
+def page(parts: Sequence[Section]) -> str:
+    """One self-contained HTML file."""
+    body = []
+    for part in parts:
+        body.append(f"<h{part.level}>{html.escape(part.title)}</h{part.level}>")
+        if part.text:
+            pieces = html.escape(part.text).split("**")
+            body.append(f"<p>{''.join(f'<b>{p}</b>' if i % 2 else p for i, p in enumerate(pieces))}</p>")
+        if part.header:
+            head = "".join(f"<th>{html.escape(cell)}</th>" for cell in part.header)
+            rows = "".join(
+                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>\n" for row in part.rows
+            )
+            body.append(f"<div><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>")
+    template = files(__package__).joinpath("report.html").read_text(encoding="utf-8")
+    return template.replace("{{ title }}", html.escape(parts[0].title)).replace("{{ body }}", "\n".join(body))
+
+
+def published() -> dict[str, list[dict[str, Any]]]:
+    """The paper's tables."""
+    return tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))
+
+
+def title(method: str) -> str:
+    return TITLES.get(method, method.rpartition(":")[2])
+
+
+def _group(group: Group) -> list[Section]:
+    columns = [column for column in COLUMNS if group.has(column)]
+    plan = group.plan
+    extra = ", ".join(f"{name} {value}" for name, value in plan["settings"].items())
+    name = f"{group.dataset}, {'one model over all entities, ' if plan['combined'] else ''}{PRESETS[plan['preset']]}"
+    name += f" ({extra})" if extra else ""
+    found = [Section(2, name, _facts(group))]
+    for protocol in ("F1, protocol 3",) if group.single else ("F1, protocol 2", "F1, protocol 3"):
+        rows = [[title(m), *(_text(group.figure(m, c, protocol)) for c in columns)] for m in group.methods]
+        label = {"F1, protocol 2": "F1 per entity, averaged (protocol 2)"}.get(
+            protocol, "F1" if group.single else "F1 of summed counts (protocol 3)"
+        )
+        found.append(Section(3, label, "", ("method", *columns), _rows(rows)))
+    names = ("precision", "recall", "event recall", "false events per 10,000 rows", "median delay")
+    rows = [[title(m), *(_text(group.figure(m, "online", n), n) for n in names)] for m in group.methods]
+    found.append(Section(3, "What an operator sees (online column)", "", ("method", *names), _rows(rows)))
+    names = ("PR-AUC", "VUS-PR", "VUS-ROC", "range F1", "affiliation F1")
+    for column in ("corrected", "oracle epoch" if group.has("oracle epoch") else "oracle"):
+        rows = [
+            [title(m), *(_text(group.figure(m, column, n)) for n in names)]
+            for m in group.methods
+            if group.columns(m, column)
+        ]
+        found.append(Section(3, f"Other metrics, {column} column", "", ("method", *names), _rows(rows)))
+    adjusted = "point-adjusted F1 (misleading)"
+    rows = [[title(m), *(_text(group.figure(m, c, adjusted)) for c in columns)] for m in group.methods]
+    if any(cell for row in rows for cell in row[1:]):
+        text = "A random score does well by this metric when events are long: it says little about a method."
+        found.append(
+            Section(3, "Point-adjusted F1: misleading, shown on request", text, ("method", *columns), _rows(rows))
+        )
+    found += _paired(group, columns)
+    return found + _published(group)
+
+
+def _facts(group: Group) -> str:
+    first = group.records[0]
+    column = "online"
+    per_entity = {r["entity"]: r["columns"][column] for r in group.records}
+    rows, anomalous = (sum(c[key] for c in per_entity.values()) for key in ("rows", "positives"))
+    entities = f"{len(per_entity)} entities" if not group.single else "one entity"
+    if group.dataset in WHOLE and not group.single and len(per_entity) < WHOLE[group.dataset]:
+        entities += f" of the {WHOLE[group.dataset]} published"
+    online = "" if all(r["online"] for r in group.records) else " **Not online: the centred average looks ahead.**"
+    versions = ", ".join(f"{name} {number}" for name, number in first["versions"].items())
+    seeds = len({record["seed"] for record in group.records})
+    return (
+        f"{entities}, {rows:,} rows judged, {anomalous / rows:.2%} of them anomalous; {seeds} seeds, budget "
+        f"{first['settings']['budget']}; {versions}.{online}"
+    )
+
+
+def _paired(group: Group, columns: Sequence[str]) -> list[Section]:
+    if not {"ccmtad", "pca"} <= set(group.methods):
+        return []
+    rows = []
+    for column in columns:
+        for name in ("F1, protocol 3",) if group.single else ("F1, protocol 2", "F1, protocol 3"):
+            paired = group.paired("ccmtad", "pca", column, name)
+            if paired is not None:
+                interval = "" if group.single else f"{paired.low:+.3f} to {paired.high:+.3f}"
+                rows.append(
+                    [f"{column}, {name}", paired.difference.text(), interval, f"{paired.better} / {paired.worse}"]
+                )
+    header = ("column", "difference ± over seeds", "90 % interval over entities", "entities better / worse")
+    return [Section(3, "ccmtad minus PCA error, paired", "", header, _rows(rows))] if rows else []
+
+
+def _published(group: Group) -> list[Section]:
+    """The paper's table for this dataset, ours put among it."""
+    column = "oracle epoch" if group.has("oracle epoch") else "oracle"
+    ours_by = {1: "F1, protocol 3"} if group.plan["combined"] else {2: "F1, protocol 2", 3: "F1, protocol 3"}
+    if group.single and not group.plan["combined"]:
+        ours_by = {0: "F1, protocol 3"}
+    tables = published()
+    rows: list[list[str]] = []
+    for protocol, name in ours_by.items():
+        for entry in tables["best_f1"]:
+            # For a single entity the protocols are all the same.
+            if group.dataset in entry and (protocol == 0 or entry.get("protocol") == protocol):
+                rows.append(
+                    [
+                        entry["method"],
+                        str(protocol or ""),
+                        f"{entry[group.dataset]:.3f}",
+                        *_others(entry, tables, group),
+                    ]
+                )
+        if group.dataset in WHOLE and len(group.entities) < WHOLE[group.dataset] and not group.plan["combined"]:
+            continue
+        ours = [group.figure("ccmtad", column, n) for n in (name, "PR-AUC", "VUS-PR", "VUS-ROC")]
+        if ours[0] is not None:
+            rows.append([f"**this library, {column}**", str(protocol or ""), *map(_text, ours)])
+    if not rows:
+        return []
+    text = (
+        "As printed in the CCM-TAD paper, which chose epoch, hyperparameters, alpha and threshold on the test labels. "
+        f"Ours beside it is the {column} column"
+    )
+    text += {
+        "authors": ", with the authors' settings for each entity.",
+        "paper": ", with the paper's general settings, not searched per entity: no like-for-like comparison.",
+    }.get(group.plan["preset"], ", with other settings: no like-for-like comparison.")
+    if group.dataset in WHOLE and len(group.entities) < WHOLE[group.dataset]:
+        text += f" The paper has all {WHOLE[group.dataset]} machines, we {len(group.entities)}: ours are left out here."
+    header = ("method", "protocol", "best F1", "PR-AUC", "VUS-PR", "VUS-ROC")
+    return [Section(3, "Published", text, header, _rows(rows))]
+
+
+def _others(entry: dict[str, Any], tables: dict[str, list[dict[str, Any]]], group: Group) -> list[str]:
+    """The other metrics of the same method under the same protocol; the paper gives those of protocol 3 as 2."""
+    cells = []
+    for metric in ("pr_auc", "vus_pr", "vus_roc"):
+        protocol = {3: 2}.get(entry.get("protocol", 0), entry.get("protocol"))
+        wanted = {None, protocol} if len(group.entities) == 1 and not group.plan["combined"] else {protocol}
+        found = [
+            other[group.dataset]
+            for other in tables[metric]
+            if other["method"] == entry["method"] and other.get("protocol") in wanted and group.dataset in other
+        ]
+        cells.append(f"{found[0]:.3f}" if found else "")
+    return cells
+
+
+def _text(figure: Figure | None, name: str = "") -> str:
+    return "" if figure is None else figure.text(1 if name in ONE_DIGIT else 3)
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(row) for row in rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,291 @@
+"""Runs a benchmark: one line of JSON per (dataset, entity, seed, method), written as soon as it is known.
+
+A killed run goes on where it stopped. Needs numpy, scipy, scikit-learn and torch, nothing else, for the datasets that
+are not CSV: `python -m ccmtad.bench` runs it where there is no command line.
+"""
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..config import PRESETS, Settings
+from ..errors import FileError, InputError
+from ..fitting import Lesson
+from . import methods
+from .datasets import Dataset, Entity, join
+from .protocol import judge
+
+__all__ = ["Plan", "Task", "read", "run", "settings_of"]
+
+Record = dict[str, Any]
+Key = tuple[str, str, int, str]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One entity with one seed."""
+
+    dataset: str
+    entity: str
+    seed: int
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. `preset` may also be "authors": the paper's, with the authors' own settings for each entity."""
+
+    datasets: tuple[Dataset, ...]
+    methods: tuple[str, ...] = ("ccmtad", "pca", "iforest", "norm", "difference", "random", "all-positive")
+    seeds: int = 3
+    preset: str = "default"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # put over the preset's
+    combined: bool = False  # protocol 1: one model over all entities
+    every_epoch: bool = False  # also choose the epoch on test labels, in the column that says so
+    point_adjusted: bool = False
+    entities: tuple[str, ...] = ()  # only these; all where empty
+
+    def __post_init__(self) -> None:
+        for name in self.methods:
+            methods.find(name)
+        if self.preset not in {*PRESETS, "authors"}:
+            raise InputError(f"preset must be one of {', '.join(PRESETS)}, authors; got {self.preset!r}")
+        if self.seeds < 1:
+            raise InputError(f"seeds must be at least 1; got {self.seeds}")
+        Settings.of(**{"preset": "default", **self.settings})
+
+    def tasks(self) -> list[Task]:
+        """All there is to do. Methods that no seed can change run once."""
+        tasks = []
+        for dataset in self.datasets:
+            names = ["all"] if self.combined else dataset.entities()
+            unknown = set(self.entities) - set(names)
+            if len(self.datasets) == 1 and unknown:
+                raise InputError(f"entities must be of {dataset.name}; got {', '.join(sorted(unknown))}")
+            for name in names:
+                if self.entities and name not in self.entities:
+                    continue
+                for seed in range(self.seeds):
+                    chosen = tuple(m for m in self.methods if seed == 0 or methods.seeded(m))
+                    tasks.append(Task(dataset.name, name, seed, chosen))
+        return tasks
+
+    def read(self, task: Task) -> Entity:
+        dataset = self._dataset(task)
+        if not self.combined:
+            return dataset.read(task.entity)
+        return join([dataset.read(name) for name in dataset.entities()], self._settings({}, task).validation)
+
+    def settings_of(self, entity: Entity, task: Task) -> Settings:
+        """The settings of one entity."""
+        return self._settings(entity.settings, task)
+
+    def _settings(self, entity: Mapping[str, Any], task: Task) -> Settings:
+        given = {**entity, **self.settings, "seed": task.seed}
+        if self.preset != "authors":
+            return Settings.of(self.preset, **given)
+        return Settings.of("paper", **{**_authors(self._dataset(task), task.entity), **given})
+
+    def _dataset(self, task: Task) -> Dataset:
+        return next(dataset for dataset in self.datasets if dataset.name == task.dataset)
+
+
+def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from texts like "width=128": numbers where they read as such."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise InputError(f"a setting must read NAME=VALUE; got {pair!r}")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    return found
+
+
+def run(
+    plan: Plan, out: str | Path, *, workers: int = 1, progress: Callable[[int, int, Record], object] | None = None
+) -> list[Record]:
+    """Does what is left of the plan, and returns all of its records. `progress` gets (done, planned, record)."""
+    tasks = plan.tasks()
+    keys = [(t.dataset, t.entity, t.seed, m) for t in tasks for m in t.methods]
+    results = Results(Path(out), plan)
+    done = {key for key in keys if key in results.records}
+    left = [
+        Task(t.dataset, t.entity, t.seed, tuple(m for m in t.methods if (t.dataset, t.entity, t.seed, m) not in done))
+        for t in tasks
+    ]
+    finished = len(done)
+    for record in _results(plan, [task for task in left if task.methods], workers):
+        results.add(record)
+        finished += 1
+        if progress is not None:
+            progress(finished, len(keys), record)
+    return [results.records[key] for key in keys]
+
+
+class Results:
+    """A file of records. A last line that was cut off is dropped; one of other settings is refused."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path = path
+        self.plan = _described(plan)
+        self.records: dict[Key, Record] = {}
+        if not path.exists():
+            return
+        for record in read(path):
+            if record["plan"] != self.plan:
+                raise InputError(
+                    f"out must be a new file or hold results of the same plan; {str(path)!r} has preset "
+                    f"{record['plan']['preset']!r}, settings {record['plan']['settings']}: give another file"
+                )
+            self.records[_key(record)] = record
+        whole = path.read_bytes()
+        end = whole.rfind(b"\n") + 1
+        if end < len(whole):  # killed in the middle of a line
+            with path.open("r+b") as file:
+                file.truncate(end)
+
+    def add(self, record: Record) -> None:
+        self.records[_key(record)] = record
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record | {"plan": self.plan}, allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read(path: str | Path) -> list[Record]:
+    """The records of a results file, without a last line that was cut off."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"results file must be readable; got {str(path)!r}: {error}") from error
+    records = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+            _key(record), record["plan"], record["columns"]
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines):
+                break  # what follows the last newline: nothing, or half a record
+            raise FileError(
+                f"results file must hold one JSON record a line; line {number} of {str(path)!r} does not"
+            ) from error
+        records.append(record)
+    return records
+
+
+def _results(plan: Plan, tasks: list[Task], workers: int) -> Iterator[Record]:
+    if workers == 1:
+        for task in tasks:
+            yield from _do(plan, task)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_one_thread) as pool:
+        futures = [pool.submit(_listed, plan, task) for task in tasks]
+        for future in as_completed(futures):
+            yield from future.result()
+
+
+def _one_thread() -> None:
+    """Workers side by side do not fight over cores."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+def _listed(plan: Plan, task: Task) -> list[Record]:
+    return list(_do(plan, task))
+
+
+def _do(plan: Plan, task: Task) -> Iterator[Record]:
+    entity = plan.read(task)
+    settings = plan.settings_of(entity, task)
+    lesson = Lesson.of(entity.train, settings)
+    for name in task.methods:
+        start = time.perf_counter()
+        fitted = methods.find(name)(lesson, entity.test, plan.every_epoch)
+        middle = time.perf_counter()
+        columns = judge(
+            fitted, entity.truth.anomalous, settings, lesson.rows_per_alarm, point_adjusted=plan.point_adjusted
+        )
+        end = time.perf_counter()
+        yield {
+            "dataset": task.dataset,
+            "entity": task.entity,
+            "seed": task.seed,
+            "method": name,
+            "columns": {column: _plain(asdict(judged)) for column, judged in columns.items()},
+            "channels": entity.test.values.shape[1],
+            "train_rows": len(entity.train),
+            "settings": asdict(settings),
+            "online": settings.online,
+            "versions": _versions(),
+            "seconds": {"method": round(middle - start, 3), "judging": round(end - middle, 3)},
+        }
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """What JSON can say: nothing for what is undefined."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [plain(one) for one in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return {name: plain(value) for name, value in values.items() if value is not None}
+
+
+def _described(plan: Plan) -> dict[str, Any]:
+    """What must agree between the lines of a file."""
+    return {
+        "preset": plan.preset,
+        "settings": dict(plan.settings),
+        "combined": plan.combined,
+        "every_epoch": plan.every_epoch,
+        "version": __version__,
+    }
+
+
+def _key(record: Record) -> Key:
+    return record["dataset"], record["entity"], record["seed"], record["method"]
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"ccmtad": __version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "torch"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _authors(dataset: Dataset, entity: str) -> dict[str, Any]:
+    """The authors' hyperparameters: by the number of the entity in its dataset's list."""
+    table = json.loads(files(__package__).joinpath("authors.json").read_text(encoding="utf-8"))
+    name = f"{dataset.name} combined" if entity == "all" else dataset.name
+    if name not in table:
+        raise InputError(f"preset authors must be used with one of {', '.join(list(table)[1:])}; got {name}")
+    number = 1 if entity == "all" else dataset.entities().index(entity) + 1
+    found: dict[str, Any] = table[name][str(number)]
+    return found

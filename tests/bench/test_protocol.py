@@ -1,0 +1,308 @@
+"""No label reaches a method, shuffled labels give the floor, and a killed run ends as an uninterrupted one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccmtad import FileError, Frame, InputError, MissingExtraError, Settings
+from ccmtad.bench import methods, metrics
+from ccmtad.bench.datasets import Entity, Truth
+from ccmtad.bench.methods import Fitted, Losses
+from ccmtad.bench.protocol import judge
+from ccmtad.bench.run import Plan, Results, read, run, settings_of
+from ccmtad.bench.sweep import alphas, search, sweep
+from ccmtad.fitting import Lesson
+from ccmtad.method.accumulate import accumulate
+
+SMALL: dict[str, Any] = {"epochs": 2, "width": 8, "window": 6, "clusters": 1, "device": "cpu"}
+
+
+def made(name: str, rows: int = 600) -> Entity:
+    """Three correlated channels that come apart in two places."""
+    random = np.random.default_rng(len(name))
+    wave = np.sin(np.arange(2 * rows) / 9)[:, None] * [1.0, -1.0, 0.5] + 0.05 * random.normal(size=(2 * rows, 3))
+    anomalous = np.zeros(rows, dtype=np.bool_)
+    anomalous[200:240] = anomalous[400:460] = True
+    test = wave[rows:].copy()
+    test[anomalous, 0] *= -1.0
+    return Entity("made", name, Frame.of(wave[:rows]), Frame.of(test), Truth(anomalous))
+
+
+@dataclass(frozen=True)
+class Made:
+    name: str = "made"
+    labels: str = "true"
+
+    def entities(self) -> list[str]:
+        return ["a", "bb"]
+
+    def read(self, entity: str) -> Entity:
+        found = made(entity)
+        if self.labels == "true":
+            return found
+        return replace(found, truth=Truth(~found.truth.anomalous))
+
+
+PLAN = Plan((Made(),), ("ccmtad", "pca", "random"), seeds=2, settings=SMALL)
+
+
+def test_no_label_reaches_a_method(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[object] = []
+
+    def recorder(lesson: Lesson, test: Frame, every_epoch: bool) -> Fitted:
+        given.extend([lesson, test, every_epoch])
+        return pca(lesson, test, every_epoch)
+
+    pca = methods.METHODS["pca"]
+    monkeypatch.setattr(methods, "METHODS", {"recorder": recorder})
+    run(Plan((Made(),), ("recorder",), seeds=1, settings=SMALL), tmp_path / "r.jsonl")
+    assert given
+
+    def arrays(thing: object, depth: int = 0) -> list[np.ndarray[Any, Any]]:
+        if isinstance(thing, np.ndarray):
+            return [thing]
+        inside = vars(thing).values() if hasattr(thing, "__dict__") and depth < 3 else ()
+        return [array for one in inside for array in arrays(one, depth + 1)]
+
+    truths = [made(name).truth.anomalous for name in ("a", "bb")]
+    for array in (array for thing in given for array in arrays(thing)):
+        for column in np.atleast_2d(array.T):
+            for truth in truths:
+                assert column.shape != truth.shape or (column.astype(float) != truth).any()
+
+
+def test_other_labels_change_no_label_free_choice(tmp_path: Path) -> None:
+    """Not a bit of the label-free columns' predictions, alpha or threshold depends on the labels."""
+    kept = ("rows", "predicted", "alpha", "threshold")
+    found = []
+    for labels in ("true", "swapped"):
+        plan = replace(PLAN, datasets=(Made(labels=labels),), methods=("ccmtad", "pca", "iforest"), seeds=1)
+        records = run(plan, tmp_path / f"{labels}.jsonl")
+        found.append(
+            [[r["columns"][c].get(k) for k in kept] for r in records for c in ("online", "corrected", "point")]
+            + [r["columns"]["own"]["predicted"] for r in records if r["method"] == "iforest"]
+        )
+    assert found[0] == found[1]
+
+
+def test_shuffled_labels_give_the_floor() -> None:
+    """Where the labels say nothing about the data, a good detector is as good as noise."""
+    entity = made("a", rows=4_000)
+    settings = Settings.of(**SMALL)
+    lesson = Lesson.of(entity.train, settings)
+    fitted = methods.METHODS["pca"](lesson, entity.test, False)
+    truth = entity.truth.anomalous
+    honest = judge(fitted, truth, settings, 1_000)["point oracle"].counts.f1
+    shuffled = np.random.default_rng(0).permutation(truth)
+    columns = judge(fitted, shuffled, settings, 1_000)
+    floor = 2 * truth.mean() / (1 + truth.mean())
+    assert honest > 0.9
+    assert columns["point oracle"].counts.f1 < floor + 0.03
+    assert columns["corrected"].counts.f1 < floor + 0.03
+    assert columns["corrected"].pr_auc is not None
+
+
+def test_columns_by_hand() -> None:
+    """Two rows far above every validation loss, labelled with one more before them."""
+    validation = np.linspace(0.0, 1.0, 101)
+    test = np.r_[np.full(5, np.nan), np.full(30, 0.5), 50.0, 60.0, np.full(30, 0.5)]
+    truth = np.zeros(len(test), dtype=np.bool_)
+    truth[34:37] = truth[2] = True
+    settings = Settings.of(alpha=0.05, threshold=1.0)
+    columns = judge(Fitted(Losses(validation, test), own=test > 55), truth, settings, 100)
+    online, corrected = columns["online"], columns["corrected"]
+    assert (online.rows, online.predicted, online.correct, online.positives) == (62, 2, 2, 3)
+    assert (corrected.predicted, corrected.correct) == (3, 3)  # back to the last row with score 0
+    assert (online.events, online.found, online.false, online.delays) == (1, 1, 0, (1,))
+    assert columns["own"].predicted == 1
+    assert columns["point"].predicted == 2
+    assert columns["oracle"].counts.f1 == 1.0
+
+
+def test_the_oracle_chooses_the_epoch_from_the_second_on() -> None:
+    entity = made("a")
+    good = methods.METHODS["pca"](Lesson.of(entity.train, Settings.of(**SMALL)), entity.test, False).losses
+    noise = replace(good, test=np.where(np.isnan(good.test), np.nan, 0.5))
+    settings = Settings.of(**SMALL)
+    columns = judge(Fitted(noise, (good, noise, good)), entity.truth.anomalous, settings, 1_000)
+    assert columns["oracle epoch"].epoch == 3
+    assert columns["oracle epoch"].counts.f1 > columns["oracle"].counts.f1
+    early = judge(Fitted(noise, (good, noise)), entity.truth.anomalous, settings, 1_000)
+    assert early["oracle epoch"].epoch == 2  # the first is never chosen
+
+
+def test_alphas_reach_down_to_where_nothing_is_evidence() -> None:
+    strength = -np.log(np.array([1.0, 0.5, 1e-8, np.nan]))
+    grid = alphas(strength)
+    assert grid[0] < 1.0
+    assert 1e-8 < grid[-1] < 2e-8
+    assert len(grid) == 40
+    assert len(alphas(np.array([-np.log(1e-78)]))) == 80
+    assert len(alphas(np.array([0.0, np.nan]))) == 1
+
+
+def test_the_search_is_the_best_of_its_sweeps() -> None:
+    random = np.random.default_rng(3)
+    truth = random.random(400) < 0.2
+    strength = random.exponential(size=400) + 2 * truth
+    best = search(strength, truth, 5, "carried")
+    every = []
+    for alpha in alphas(strength):
+        evidence = strength + np.log(alpha)
+        every.append(sweep(accumulate(evidence, 5, "carried"), evidence, truth).best[0])
+    assert best.f1 == max(every)
+    label = judge_label(best.score, best.evidence, best.threshold)
+    assert metrics.Counts.of(label, truth).f1 == pytest.approx(best.f1)
+
+
+def judge_label(score: Any, evidence: Any, threshold: float) -> Any:
+    from ccmtad.method import events
+
+    return events.label(events.find(score, evidence, threshold), len(score))
+
+
+def test_methods_that_no_seed_can_change_run_once(tmp_path: Path) -> None:
+    records = run(PLAN, tmp_path / "r.jsonl")
+    keys = [(r["entity"], r["seed"], r["method"]) for r in records]
+    assert len(keys) == len(set(keys)) == 2 * (2 + 1 + 2)
+    assert ("a", 1, "pca") not in keys
+    assert records[0]["settings"]["width"] == 8
+    assert {"ccmtad", "python", "numpy", "torch"} <= set(records[0]["versions"])
+    assert records[0]["seconds"]["method"] > 0
+
+
+def test_workers_give_the_same_results(tmp_path: Path) -> None:
+    plan = replace(PLAN, methods=("pca", "random"))
+    alone, together = (run(plan, tmp_path / f"{w}.jsonl", workers=w) for w in (1, 2))
+    assert [r["columns"] for r in alone] == [r["columns"] for r in together]
+
+
+def test_one_model_over_all_entities(tmp_path: Path) -> None:
+    (record,) = run(replace(PLAN, combined=True, methods=("ccmtad",), seeds=1), tmp_path / "r.jsonl")
+    assert record["entity"] == "all"
+    assert record["columns"]["online"]["rows"] == 2 * (600 - 5)
+
+
+def test_every_epoch_has_a_column_that_says_so(tmp_path: Path) -> None:
+    record, floor = run(
+        replace(PLAN, every_epoch=True, methods=("ccmtad", "random"), seeds=1, entities=("a",)), tmp_path / "r.jsonl"
+    )
+    assert record["columns"]["oracle epoch"]["epoch"] == 2
+    assert "oracle epoch" in floor["columns"]
+
+
+def test_any_detector_with_pyods_interface(tmp_path: Path) -> None:
+    pytest.importorskip("pyod", reason="PyOD is missing: pip install pyod")
+    (record,) = run(replace(PLAN, methods=("pyod.models.ecod:ECOD",), seeds=1, entities=("a",)), tmp_path / "r.jsonl")
+    assert record["columns"]["own"]["rows"] == 595
+    assert record["columns"]["point oracle"]["correct"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"methods": ("magic",)}, InputError, "method must be one of ccmtad, pca, .*got 'magic'"),
+        ({"methods": ("nowhere.to:Find",)}, MissingExtraError, "method 'nowhere.to:Find' needs nowhere.to"),
+        ({"methods": ("json:JSONDecoder",)}, InputError, "a class with fit and decision_function"),
+        ({"preset": "best"}, InputError, "preset must be one of default, paper, authors; got 'best'"),
+        ({"seeds": 0}, InputError, "seeds must be at least 1; got 0"),
+        ({"settings": {"widht": 3}}, Exception, "widht is not a setting"),
+    ],
+)
+def test_a_wrong_plan_is_refused(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        replace(PLAN, **change)
+
+
+def test_settings_read_from_text() -> None:
+    assert settings_of(["width=128", "tail=empirical", "embedding_mixer=false"]) == {
+        "width": 128,
+        "tail": "empirical",
+        "embedding_mixer": False,
+    }
+    with pytest.raises(InputError, match="a setting must read NAME=VALUE; got 'width'"):
+        settings_of(["width"])
+
+
+def test_the_authors_settings_belong_to_numbered_entities(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="preset authors must be used with one of SWaT, .*; got made"):
+        run(replace(PLAN, preset="authors"), tmp_path / "r.jsonl")
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_results_of_another_plan_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    run(replace(PLAN, methods=("pca",), seeds=1), path)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="out must be a new file or hold results of the same plan"):
+        Results(path, replace(PLAN, settings=SMALL | {"width": 9}))
+    assert path.read_bytes() == before
+    path.write_text("not a record\n")
+    with pytest.raises(FileError, match="line 1 of"):
+        read(path)
+
+
+def test_half_a_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    plan = replace(PLAN, methods=("pca", "norm"), seeds=1)
+    whole = run(plan, path)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert len(read(path)) == len(whole) - 1
+    told: list[tuple[int, int]] = []
+    again = run(plan, path, progress=lambda done, planned, _: told.append((done, planned)))
+    assert told == [(4, 4)]
+    assert [r["columns"] for r in again] == [r["columns"] for r in whole]
+    assert [json.loads(line)["entity"] for line in path.read_text().splitlines()] == [r["entity"] for r in whole]
+
+
+@pytest.fixture
+def data() -> Path:
+    folder = os.environ.get("CCMTAD_DATA")
+    if folder is None or not (Path(folder) / "SMAP_MSL.zip").exists():
+        pytest.skip("SMAP_MSL.zip is missing: put the archive into a folder and name it in CCMTAD_DATA")
+    return Path(folder)
+
+
+BARE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"numba", "safetensors", "polars", "typer", "rich", "openpyxl"}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Absent())
+sys.argv = ["bench", *sys.argv[1:]]
+from ccmtad.bench.__main__ import main
+main()
+"""
+
+
+def command(out: Path, data: Path) -> list[str]:
+    return [sys.executable, "-c", BARE, "--data", str(data), "--out", str(out), "--dataset", "MSL", "--seeds", "1",
+            "--method", "pca", "norm", "random"]  # fmt: skip
+
+
+def test_killed_runs_on_a_bare_host_end_as_an_uninterrupted_one(tmp_path: Path, data: Path) -> None:
+    """Where there is no command line, no numba and no dataframe library. Killed with SIGKILL, then run again."""
+    out, reference = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
+    for enough in (5, 30):
+        process = subprocess.Popen(command(out, data), stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (out.exists() and out.read_bytes().count(b"\n") >= enough):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert 30 <= out.read_bytes().count(b"\n") < 81
+    for path in (out, reference):
+        subprocess.run(command(path, data), check=True, stdout=subprocess.DEVNULL)
+    columns = [{(r["entity"], r["method"]): r["columns"] for r in read(path)} for path in (out, reference)]
+    assert len(columns[0]) == len(read(out)) == 81  # nothing twice
+    assert columns[0] == columns[1]

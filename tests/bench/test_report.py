@@ -1,0 +1,107 @@
+"""The tables say what the records say, with the paper's numbers beside them."""
+
+import re
+from typing import Any
+
+import pytest
+
+from ccmtad.bench.report import markdown, page, published, sections
+from ccmtad.bench.summary import Figure, groups
+
+
+def column(**values: Any) -> dict[str, Any]:
+    plain = {"rows": 100, "predicted": 10, "correct": 5, "positives": 20, "events": 2, "found": 1, "false": 3}
+    return plain | {"delays": [4], "range_f1": 0.5, "affiliation_f1": 0.6, "pr_auc": 0.7, "vus_pr": 0.1} | values
+
+
+def record(entity: str, method: str, seed: int = 0, dataset: str = "MSL", **change: Any) -> dict[str, Any]:
+    return {
+        "dataset": dataset,
+        "entity": entity,
+        "seed": seed,
+        "method": method,
+        "columns": {"online": column(), "corrected": column(**change), "oracle": column()},
+        "settings": {"budget": "1/10000 rows"},
+        "online": True,
+        "versions": {"ccmtad": "0"},
+        "plan": {"preset": "authors", "settings": {}, "combined": False, "every_epoch": False, "version": "0"},
+    }
+
+
+def records(dataset: str = "MSL") -> list[dict[str, Any]]:
+    return [
+        record("a", "ccmtad", 0, dataset, correct=10),
+        record("b", "ccmtad", 0, dataset, correct=5),
+        record("a", "ccmtad", 1, dataset, correct=8),
+        record("b", "ccmtad", 1, dataset, correct=5),
+        record("a", "pca", 0, dataset, correct=6),
+        record("b", "pca", 0, dataset, correct=5),
+    ]
+
+
+def test_protocols_by_hand() -> None:
+    (group,) = groups(records())
+    found = group.figure("ccmtad", "corrected", "F1, protocol 2")
+    assert found is not None
+    assert found.mean == pytest.approx(((2 / 3 + 1 / 3) / 2 + (16 / 30 + 1 / 3) / 2) / 2)
+    assert found.spread == pytest.approx(abs((20 - 16) / 30) / 2 / 2**0.5)
+    pooled = group.figure("ccmtad", "corrected", "F1, protocol 3")
+    assert pooled is not None
+    assert pooled.mean == pytest.approx((30 / 60 + 26 / 60) / 2)
+    for name, value in (("event recall", 0.5), ("false events per 10,000 rows", 300.0), ("median delay", 4.0)):
+        figure = group.figure("ccmtad", "corrected", name)
+        assert figure is not None
+        assert figure.mean == pytest.approx(value)
+
+
+def test_the_paired_difference_is_taken_entity_by_entity() -> None:
+    (group,) = groups(records())
+    paired = group.paired("ccmtad", "pca", "corrected", "F1, protocol 2")
+    assert paired is not None
+    assert paired.difference.mean == pytest.approx(((20 - 12) / 30 + (16 - 12) / 30) / 2 / 2)
+    assert paired.low <= paired.difference.mean <= paired.high
+    assert (paired.better, paired.worse) == (1, 0)
+    assert group.paired("ccmtad", "norm", "corrected", "F1, protocol 2") is None
+
+
+def test_published_numbers_stand_beside_ours() -> None:
+    text = markdown(sections(records()))
+    assert "| CCM-TAD | 2 | 0.613 | 0.610 | 0.581 | 0.777 |" in text
+    assert "| **this library, oracle** | 3 |" in text
+    assert "| NPSR | 2 | 0.551 |" in text
+    assert "with the authors' settings for each entity" in text
+    assert "Not online" not in text
+
+
+def test_part_of_a_dataset_is_not_set_beside_the_whole() -> None:
+    text = markdown(sections(records("SMD")))
+    assert "2 entities of the 28 published" in text
+    assert "The paper has all 28 machines, we 2: ours are left out here." in text
+    assert "this library, oracle" not in text
+
+
+def test_the_point_adjusted_table_comes_only_when_asked_for_and_says_it_misleads() -> None:
+    assert "oint-adjusted" not in markdown(sections(records()))
+    asked = [record("a", "ccmtad", point_adjusted_f1=0.9)]
+    assert "Point-adjusted F1: misleading" in markdown(sections(asked))
+
+
+def test_the_page_is_self_contained() -> None:
+    text = page(sections(records()))
+    assert not re.search(r"(src|href)\s*=|https?://|@import|url\(", text)
+    assert "{{" not in text
+    assert "<b>online</b>" in text
+
+
+def test_figures_say_their_spread_only_when_there_is_one() -> None:
+    assert Figure(0.1234, None).text() == "0.123"
+    assert Figure(0.1234, 0.05).text(1) == "0.1 ± 0.1"
+    assert Figure(float("nan"), None).text() == ""
+
+
+def test_every_table_of_the_paper_is_there() -> None:
+    tables = published()
+    assert {name: len(rows) for name, rows in tables.items()} == {
+        "best_f1": 30, "pr_auc": 15, "vus_pr": 11, "vus_roc": 11, "range_f1": 4, "affiliation_f1": 4, "robustness": 48,
+    }  # fmt: skip
+    assert {row["method"] for row in tables["best_f1"]} >= {"NPSR", "CATCH", "SensitiveHUE (online)", "CAROTS+"}
