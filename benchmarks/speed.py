@@ -14,10 +14,10 @@ from ccmtad.bench.sweep import sweep
 from ccmtad.config import Settings
 from ccmtad.method import events
 from ccmtad.method.accumulate import accumulate
-from ccmtad.method.calibrate import Calibration
 from ccmtad.method.cluster import Clusters, widths
 from ccmtad.method.combine import Combiner
 from ccmtad.method.scale import Scaler
+from ccmtad.runtime import batch
 from ccmtad.runtime.engine import Engine, compiled_kernels
 from ccmtad.runtime.model import Model
 from ccmtad.runtime.stream import Stream
@@ -48,9 +48,7 @@ def network_of(channels: int, clusters: int, width: int, expansion: int) -> tupl
     grouped = Clusters(np.arange(channels) % clusters, clusters)
     network = build(grouped, settings).eval()
     ones = np.ones(channels)
-    calibration = Calibration(
-        np.sort(np.random.default_rng(0).exponential(50.0, 10_000)), 0.05, 30.0, 5, "carried", "conformal"
-    )
+    calibration = batch.calibrate(np.random.default_rng(0).exponential(50.0, 10_000), settings, 10_000)
     names = tuple(f"c{i}" for i in range(channels))
     model = Model(
         settings, names, True, 1.0, 0 * ones, Scaler(-ones, 2 * ones), grouped, network.weights(),
@@ -162,7 +160,7 @@ def thresholds(rows: int = 90_000, loops: int = 1_000) -> None:
     def obvious(count: int) -> None:
         for h in np.linspace(0, score.max(), count):
             label = np.zeros(rows, dtype=np.bool_)
-            for span in events.find(score, evidence, float(h)):
+            for span in events.find(score, evidence, score > h):
                 label[span.onset : span.offset + 1] = True
             (label & truth).sum(), label.sum()
 

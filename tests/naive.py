@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,3 +185,65 @@ def delays(score: NDArray[np.float64], truth: NDArray[np.bool_], level: float) -
         above = [t for t in range(first, last + 1) if score[t] > level]
         late.append((above[0] if above else last + 1) - first)
     return float((~truth).sum() / max(false, 1)), float(np.mean(late))
+
+
+def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float, bool]]:
+    """(evidence, score, alarm) of every row, from the whole history of each scale; NaN is a row not judged."""
+    scales = calibration.scales
+    unit = scales[0].threshold
+    logs = [scale.level for scale in scales]
+    met: list[list[float]] = [[] for _ in scales]  # logarithms of averages, from the start of the stream
+    histories: list[list[float]] = [[] for _ in scales]  # losses since a restart
+    evidences: list[list[float]] = [[] for _ in scales]
+    alarmed, above, since, same, seen = 0, 0, calibration.cooldown, False, False
+    out: list[tuple[float, float, bool]] = []
+    for loss in losses:
+        if math.isnan(loss):
+            histories, evidences = [[] for _ in scales], [[] for _ in scales]
+            above, same, seen = 0, False, False
+            out.append((math.nan, 0.0, False))
+            continue
+        best = (math.nan, -1.0)
+        averages = []
+        largest = 0.0
+        for i, scale in enumerate(scales):
+            if i == 1 and seen:
+                quiet = evidences[0][-calibration.patience :]
+                if len(quiet) == calibration.patience and all(b < 0 for b in quiet):
+                    seen = False
+                    histories[1:], evidences[1:] = [[] for _ in scales[1:]], [[] for _ in scales[1:]]
+            histories[i].append(loss if i == 0 else min(loss, largest))
+            recent = histories[i][-scale.persistence :]
+            average = sum(recent) / len(recent)
+            averages.append(average)
+            if calibration.follows:
+                met[i].append(math.log(max(average, 1e-12)))
+                if len(met[i]) <= calibration.settle:
+                    logs[i] = max(scale.level, float(np.median(met[i])))
+            measured = average / math.exp(logs[i]) if calibration.follows else average
+            strength = float(scale.ranking.strength(np.array([measured]))[0])
+            evidences[i].append(math.log(calibration.alpha) + strength)
+            score = accumulate(evidences[i], calibration.patience, calibration.reset)[-1]
+            if i == 0:
+                seen = seen or score > unit
+                largest = scale.reference[-1] * (math.exp(logs[0]) if calibration.follows else 1.0)
+            score *= unit / scale.threshold
+            if score > best[1]:
+                best = (evidences[i][-1], score)
+        evidence, score = best
+        above = above + 1 if score > unit else 0
+        same = same and score > 0
+        alarm = above >= calibration.duration and (same or since >= calibration.cooldown)
+        since = 0 if alarm else since + 1
+        same = same or alarm
+        alarmed = alarmed + 1 if alarm else 0
+        for i, scale in enumerate(scales):
+            # The row that ends the settling moves the level too.
+            if not calibration.follows or len(met[i]) < calibration.settle:
+                continue
+            if not alarm or 0 < calibration.accept < alarmed:
+                step = calibration.drift * (3 if alarm else 1)
+                up = math.log(max(averages[i], 1e-12)) > logs[i]
+                logs[i] = logs[i] + step if up else max(scale.level, logs[i] - step)
+        out.append((evidence, score, alarm))
+    return out

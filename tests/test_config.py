@@ -61,7 +61,7 @@ def test_a_setting_out_of_range_says_so_at_once(setting: dict[str, Any], message
 
 
 def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(SettingError, match="windw is not a setting; the settings are alpha, batch_size"):
+    with pytest.raises(SettingError, match="windw is not a setting; the settings are accept, alpha, batch_size"):
         Settings.of(windw=3)
 
 

@@ -130,6 +130,9 @@ def test_the_centred_average_does_look_ahead() -> None:
         {"combine": "scaled mean"},
         {"tail": "empirical", "reset": "everything"},
         {"alpha": 0.01, "threshold": 5.0},
+        {"tail": "pareto"},
+        {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0},
+        {"duration": 4, "cooldown": 20},
     ],
     ids=str,
 )
@@ -388,6 +391,41 @@ def test_constant_data_raises_no_alarm_until_it_moves() -> None:
     (event,) = detector.detect(recent).events
     assert event.start >= 199
     assert event.open
+
+
+def test_recalibrating_changes_reference_and_threshold_and_can_be_undone(fitted: Detector, faulty: Run) -> None:
+    detector = pickle.loads(pickle.dumps(fitted))
+    before = detector.detect(faulty.frame)
+    fresh = simulate(3_000, seed=77).frame
+    assert detector.recalibrate(fresh) is detector
+    assert len(detector.validation_losses_) == 3_000 - detector.settings.window + 1
+    assert detector.threshold_ != fitted.threshold_
+    assert detector.model_.weights is not None
+    np.testing.assert_array_equal(detector.detect(faulty.frame).loss, before.loss)  # the network is as it was
+    detector.undo_recalibration()
+    np.testing.assert_array_equal(detector.detect(faulty.frame).score, before.score)
+    with pytest.raises(NotFittedError, match="there is no recalibration to undo"):
+        detector.undo_recalibration()
+    with pytest.raises(InputError, match="normal must hold at least 25 rows in a row; got 10 rows, 0 of which"):
+        detector.recalibrate(Frame(fresh.values[:10], fresh.channels))
+
+
+def test_a_budget_beyond_the_validation_rows_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    detector = quick(budget="1/100000 rows").fit(waves())
+    assert detector.support_ is not None
+    assert not detector.support_.enough
+    assert "normal rows support at most one false alarm in" in caplog.text
+
+
+def test_health_is_exposed(fitted: Detector, plant: Run, faulty: Run) -> None:
+    assert fitted.detect(plant.frame).health.state == "healthy"
+    broken = faulty.frame.values + np.random.default_rng(0).normal(0.0, 3.0, faulty.frame.values.shape)
+    stuck = Detector(epochs=1, width=8, settle=0, drift=0.0, persistence=1, threshold=1e9).fit(plant.frame)
+    sick = stuck.detect(Frame(broken, faulty.frame.channels))
+    assert sick.health.state == "miscalibrated"
+    assert sick.health.gap > 0.5
+    stream = fitted.stream()
+    assert stream.update(faulty.frame.values[0]).health.advice.startswith("too few rows")
 
 
 def test_scikit_learn_can_clone_and_set_it() -> None:

@@ -26,7 +26,7 @@ CausalMask = Literal["1/j", "unit"]
 Clustering = Literal["profile", "cosine", "correlation", "kmeans", "off"]
 Smoothing = Literal["trailing", "centred"]
 Reset = Literal["carried", "everything"]
-Tail = Literal["conformal", "empirical"]
+Tail = Literal["conformal", "empirical", "pareto"]
 Combine = Literal["mean", "scaled mean", "largest"]
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800, "month": 2_592_000}
@@ -97,12 +97,19 @@ class Settings:
     smooth             rows of the moving average; 1 is none
     smoothing          "trailing", or "centred", which looks ahead: not online, for reproduction only
     combine            how channel errors become one loss: "mean" (the paper), "scaled mean" or "largest"
+    persistence        rows a loss is averaged over before it is judged; 1 is none (the paper)
     patience           negative evidences in a row before the score resets
     reset              what a reset drops: the "carried" score, or "everything", the new evidence too (the paper)
     alpha              p-value below which evidence is positive; "auto" is 0.05 or the paper's bound
     threshold          score above which an alarm is raised; "auto" follows from the budget
     budget             acceptable false alarms: "1/10000 rows", "1/week"
-    tail               p-values beyond the validation losses: "conformal", or "empirical" (the paper)
+    tail               p-values beyond the validation losses: "conformal", "pareto" (a fitted tail) or "empirical"
+                       (the paper)
+    settle             first rows of a stream, whose median loss sets its level; 0 keeps that of training (the paper)
+    drift              most that the logarithm of that level moves in a row, outside events; 0 is never (the paper)
+    accept             rows of one event after which its level is taken for the new normal; 0 is never
+    duration           rows above the threshold before an event is announced
+    cooldown           rows after an event in which no other is announced
     hold               rows a missing value holds its last one; None is the window
     gap                a pause longer than this many median periods restarts the window
     seed               of everything random
@@ -128,12 +135,18 @@ class Settings:
     smooth: int = 1
     smoothing: Smoothing = "trailing"
     combine: Combine = "largest"
+    persistence: int = 48
     patience: int = 5
     reset: Reset = "carried"
     alpha: float | Literal["auto"] = "auto"
     threshold: float | Literal["auto"] = "auto"
     budget: str = "1/10000 rows"
     tail: Tail = "conformal"
+    settle: int = 500
+    drift: float = 1e-3
+    accept: int = 4_000
+    duration: int = 1
+    cooldown: int = 0
     hold: int | None = None
     gap: float = 10.0
     seed: int = 0
@@ -237,6 +250,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "epochs": 30,
                 "learning_rate": 1e-3,
                 "combine": "mean",
+                "persistence": 1,
+                "settle": 0,
+                "drift": 0.0,
+                "accept": 0,
                 "tail": "empirical",
                 "reset": "everything",
             }
@@ -252,10 +269,16 @@ _AT_LEAST = {
     "epochs": 1,
     "batch_size": 2,
     "smooth": 1,
+    "persistence": 1,
     "patience": 1,
+    "settle": 0,
+    "accept": 0,
+    "duration": 1,
+    "cooldown": 0,
     "seed": 0,
 }
 _BETWEEN = {
+    "drift": (0, 1),
     "input_dropout": (0, 1),
     "embedding_dropout": (0, 1),
     "mixer_dropout": (0, 1),

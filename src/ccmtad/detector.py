@@ -1,17 +1,18 @@
 """The detector: composes fitting and runtime, and is what users meet."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Settings
+from .config import Budget, Settings
 from .errors import FileError, InputError, NotFittedError, SettingError
-from .fitting import Lesson
+from .fitting import Lesson, warn_of_budget
 from .frame import Frame, inside
+from .method.calibrate import Support
 from .results import Detection, Epoch
 from .runtime import artefact, batch, snapshot
 from .runtime.model import Model
@@ -54,18 +55,25 @@ class Detector:
     smooth: int | None = None
     smoothing: Literal["trailing", "centred"] | None = None
     combine: Literal["mean", "scaled mean", "largest"] | None = None
+    persistence: int | None = None
     patience: int | None = None
     reset: Literal["carried", "everything"] | None = None
     alpha: float | Literal["auto"] | None = None
     threshold: float | Literal["auto"] | None = None
     budget: str | None = None
-    tail: Literal["conformal", "empirical"] | None = None
+    tail: Literal["conformal", "empirical", "pareto"] | None = None
+    settle: int | None = None
+    drift: float | None = None
+    accept: int | None = None
+    duration: int | None = None
+    cooldown: int | None = None
     hold: int | None = None
     gap: float | None = None
     seed: int | None = None
     device: str | None = None
 
     _model: Model | None = field(default=None, init=False)
+    _undone: tuple[Model, ...] = field(default=(), init=False)  # before each recalibration
     _history: tuple[Epoch, ...] = field(default=(), init=False)
     _training_scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), init=False)
 
@@ -94,7 +102,7 @@ class Detector:
         frame = Frame.of(train, argument="train")
         lesson = Lesson.of(frame, self.settings, inside(frame, exclude, "exclude"))
         trained = lesson.train(None if progress is None else lambda epoch, _: progress(epoch))
-        self._model = lesson.model(trained.weights)
+        self._model, self._undone = lesson.model(trained.weights), ()
         self._history = trained.history
         self._training_scores = self.detect(frame).score
         return self
@@ -103,6 +111,41 @@ class Detector:
         """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight."""
         model = self._fitted()
         return batch.detect(model, model.engine, Frame.of(recent, argument="recent"))
+
+    def recalibrate(self, normal: Any) -> Self:
+        """Learns the normal losses and the threshold anew from other normal rows, without fitting the network again.
+
+        All of `normal` is used, in order of time. `undo_recalibration()` goes back.
+        """
+        model = self._fitted()
+        frame = Frame.of(normal, argument="normal").align(model.channels, named=model.named, argument="normal")
+        series = model.series(frame)
+        if len(series.ends) < 2:
+            raise InputError(
+                f"normal must hold at least {model.settings.window + 1} rows in a row; got {len(frame)} rows, "
+                f"{len(series.ends)} of which can be judged"
+            )
+        losses = np.full(int(series.ends[-1] - series.ends[0]) + 1, np.nan)
+        losses[series.ends - series.ends[0]] = batch.losses(
+            model.engine, model.combiner, series.rows, series.ends, series.present
+        )
+        rows_per_alarm = np.inf
+        if model.settings.threshold == "auto":
+            rows_per_alarm = Budget.parse(model.settings.budget).rows_per_alarm(model.period)
+        calibration = batch.calibrate(losses, model.settings, rows_per_alarm)
+        warn_of_budget(calibration)
+        self._undone = (*self._undone, model)
+        self._model = replace(model, calibration=calibration)
+        return self
+
+    def undo_recalibration(self) -> Self:
+        """Back to the calibration before the last `recalibrate`."""
+        self._fitted()
+        if not self._undone:
+            raise NotFittedError("there is no recalibration to undo")
+        *rest, self._model = self._undone
+        self._undone = tuple(rest)
+        return self
 
     def stream(self, resume: bytes | None = None) -> Stream:
         """A live stream: feed it rows one at a time with `update(row, time)`.
@@ -223,6 +266,11 @@ class Detector:
     def threshold_(self) -> float:
         """The score above which an alarm is raised."""
         return self._fitted().calibration.threshold
+
+    @property
+    def support_(self) -> Support | None:
+        """How well the normal rows support the budget; None where the threshold was given or is the paper's."""
+        return self._fitted().calibration.support
 
     @property
     def validation_losses_(self) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from .config import Budget, Settings
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .method import cluster, missing, timeline, windows
+from .method.calibrate import Calibration
 from .method.cluster import Clusters
 from .method.scale import Scaler
 from .results import Epoch
@@ -23,7 +24,7 @@ from .runtime.model import Model, Series, prepare, series
 if TYPE_CHECKING:
     from .train.loop import Trained
 
-__all__ = ["Lesson"]
+__all__ = ["Lesson", "warn_of_budget"]
 
 log = logging.getLogger("ccmtad")
 
@@ -134,12 +135,7 @@ class Lesson:
             self.engine(weights), self.rows, self.validation, self.present, settings.combine
         )
         calibration = batch.calibrate(losses, settings, self.rows_per_alarm)
-        if settings.threshold == "auto" and self.rows_per_alarm > len(calibration.reference):
-            log.info(
-                "budget: one alarm in %.0f rows is extrapolated from %d validation rows",
-                self.rows_per_alarm,
-                len(calibration.reference),
-            )
+        warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")
         return Model(
@@ -153,6 +149,19 @@ class Lesson:
             weights,
             combiner,
             calibration,
+        )
+
+
+def warn_of_budget(calibration: Calibration) -> None:
+    """Says when the normal rows are too few for the budget, and what they support."""
+    support = calibration.support
+    if support is not None and not support.enough:
+        log.warning(
+            "budget: %d normal rows support at most one false alarm in %.0f rows, and one in %.0f is wanted: the "
+            "threshold is extrapolated; give more rows, or a budget they support",
+            len(calibration.reference),
+            support.longest,
+            support.wanted,
         )
 
 

@@ -11,12 +11,28 @@ from numpy.typing import NDArray
 
 from .errors import MissingExtraError
 
-__all__ = ["Change", "Detection", "Epoch", "Event", "Step"]
+__all__ = ["Change", "Detection", "Epoch", "Event", "Health", "Step"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Time = np.datetime64
 Change = Literal["opened", "updated", "resolved", "reopened", "final"]
+
+
+HealthState = Literal["healthy", "drifting", "miscalibrated"]
+
+
+@dataclass(frozen=True)
+class Health:
+    """Whether the calibration still fits the data.
+
+    `gap` is the largest difference between the share of recent p-values below some level and that level: above 0 where
+    too many are small (losses have grown), below 0 where too few are (losses have shrunk).
+    """
+
+    state: HealthState
+    gap: float
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,13 @@ class Detection:
     pvalue: Floats  # how rare so large a loss is among the validation losses
     evidence: Floats  # log(alpha / p-value), natural logarithm
     score: Floats  # accumulated evidence
-    alarm: Bools  # score above the threshold
+    alarm: Bools  # score above the threshold (for long enough, where a minimum duration is set)
     label: Bools  # inside an event, after boundary correction
     events: tuple[Event, ...]
     threshold: float
     channels: tuple[str, ...]
     times: NDArray[np.datetime64] | None
+    health: Health  # whether the calibration still fits, at the last row
     _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
 
     def __len__(self) -> int:
@@ -116,6 +133,7 @@ class Step:
     alarm: bool
     event: Event | None  # the event this row changed
     change: Change | None
+    health: Health  # whether the calibration still fits
     notes: tuple[str, ...]  # what was odd about the row: late, missing values, a gap
     _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
 

@@ -7,6 +7,7 @@ import pytest
 
 from ccmtad import Detection, Event
 from ccmtad.bench.judge import judge
+from ccmtad.results import Health
 from ccmtad.simulate import Fault
 
 
@@ -25,7 +26,18 @@ def detection(rows: int, *events: Event) -> Detection:
         alarm[one.alarm : one.end + 1] = True
     zeros = np.zeros(rows)
     return Detection(
-        zeros, zeros, zeros, zeros, alarm, alarm, events, 1.0, ("a",), None, lambda: np.zeros((rows, 1), np.float32)
+        zeros,
+        zeros,
+        zeros,
+        zeros,
+        alarm,
+        alarm,
+        events,
+        1.0,
+        ("a",),
+        None,
+        Health("healthy", 0.0, ""),
+        lambda: np.zeros((rows, 1), np.float32),
     )
 
 

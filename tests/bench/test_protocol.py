@@ -167,7 +167,7 @@ def test_the_search_is_the_best_of_its_sweeps() -> None:
 def judge_label(score: Any, evidence: Any, threshold: float) -> Any:
     from ccmtad.method import events
 
-    return events.label(events.find(score, evidence, threshold), len(score))
+    return events.label(events.find(score, evidence, score > threshold), len(score))
 
 
 def test_methods_that_no_seed_can_change_run_once(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_label_of_a_detection_is_one_point_of_the_curve() -> None:
     found = sweep(score, evidence, truth)
     label = np.zeros(5_000, dtype=np.bool_)
     h = float(np.quantile(score[score > 0], 0.7))
-    for span in events.find(score, evidence, h):
+    for span in events.find(score, evidence, score > h):
         label[span.onset : span.offset + 1] = True
     i = int(np.searchsorted(-found.threshold, -h, side="left"))
     assert (found.predicted[i], found.correct[i]) == (label.sum(), (label & truth).sum())

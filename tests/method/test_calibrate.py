@@ -1,5 +1,7 @@
 """The operating point keeps the false-alarm budget."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,18 +10,18 @@ from scipy.signal import lfilter
 
 from ccmtad.method import calibrate, events
 from ccmtad.method.accumulate import accumulate
-from ccmtad.method.calibrate import Calibration, choose_alpha, mixture_bound
+from ccmtad.method.calibrate import Calibration, Scale, choose_alpha, mixture_bound, simulated_peaks
 from ccmtad.method.evidence import evidence, pvalue
 
 
 def calibration(references: int, tail: str, reset: str, threshold: float = 1.0) -> Calibration:
-    reference = np.linspace(0.0, 1.0, references)
-    return Calibration(reference, 0.05, threshold, 5, reset, tail)  # type: ignore[arg-type]
+    scale = Scale(1, np.linspace(0.0, 1.0, references), tail, threshold=threshold)  # type: ignore[arg-type]
+    return Calibration((scale,), 0.05, 5, reset, tail)  # type: ignore[arg-type]
 
 
 def rows_between_alarms(fitted: Calibration, losses: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     scores = fitted.score(losses)
-    return len(losses) / max(len(events.find(scores.score, scores.evidence, fitted.threshold)), 1)
+    return len(losses) / max(len(events.find(scores.score, scores.evidence, scores.alarm)), 1)
 
 
 @given(
@@ -31,7 +33,7 @@ def rows_between_alarms(fitted: Calibration, losses: np.ndarray[tuple[int], np.d
 def test_streams_simulated_side_by_side_score_as_one_alone(tail: str, reset: str, references: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibrate, "CHAINS", 3)
-        peaks = calibration(references, tail, reset).simulated_peaks(900, seed)
+        peaks = simulated_peaks(references, tail, 0.05, 5, reset, 1, 900, seed)  # type: ignore[arg-type]
     random = np.random.default_rng(seed)
     draws = np.array([random.integers(0, references + 1, 3) for _ in range(300)])
     expected = [float(np.finfo(float).tiny)]
@@ -76,7 +78,7 @@ def test_clustered_losses_keep_the_budget_that_independence_would_break() -> Non
             patience=5,
             reset="carried",
             tail="conformal",
-            threshold=fitted.simulated_threshold(2_000),
+            threshold=fitted.simulated_threshold(fitted.scales[0], 2_000),
         )
         kept.append(rows_between_alarms(fitted, fresh))
         broken.append(rows_between_alarms(naive, fresh))
@@ -87,7 +89,8 @@ def test_clustered_losses_keep_the_budget_that_independence_would_break() -> Non
 @pytest.mark.parametrize("references", [2, 40, 1_000])
 def test_a_rarer_budget_never_has_a_lower_threshold(references: int) -> None:
     fitted = calibration(references, "conformal", "carried")
-    thresholds = [fitted.simulated_threshold(rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
+    scale = fitted.scales[0]
+    thresholds = [fitted.simulated_threshold(scale, rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
     assert thresholds == sorted(thresholds)
     assert thresholds[0] > 0
     assert np.isfinite(thresholds[-1])
@@ -123,4 +126,57 @@ def test_a_break_in_the_validation_part_does_not_join_what_lies_around_it() -> N
     joined = np.concatenate([burst, burst[::-1]] * 8)
     broken = np.concatenate([burst, [np.nan], burst[::-1]] * 8)
     fitted = Calibration.fit(joined, 100, patience=5, reset="carried", tail="conformal")
-    assert fitted.observed_threshold(broken, 100) < fitted.observed_threshold(joined, 100)
+    scale = fitted.scales[0]
+    assert fitted.observed_threshold(scale, broken, 100)[0] < fitted.observed_threshold(scale, joined, 100)[0]
+
+
+@pytest.mark.parametrize("tail", ["conformal", "pareto"])
+@pytest.mark.parametrize("losses", [np.zeros(40), np.arange(40.0), np.r_[np.zeros(39), 1e30], np.full(300, 2.0)])
+def test_two_scales_that_follow_drift_can_be_calibrated_on_little(
+    losses: np.ndarray[tuple[int], np.dtype[np.float64]], tail: str
+) -> None:
+    fitted = Calibration.fit(
+        losses,
+        10_000,
+        patience=5,
+        reset="carried",
+        tail=tail,  # type: ignore[arg-type]
+        persistence=48,
+        settle=10,
+        drift=1e-3,
+        accept=50,
+    )
+    assert len(fitted.scales) == 2
+    assert all(0 < scale.threshold < np.inf for scale in fitted.scales)
+    assert np.isfinite(fitted.score(np.r_[losses, 1e300, losses]).score).all()
+    assert fitted.support is not None
+    assert not fitted.support.enough
+
+
+def test_a_budget_that_the_rows_cannot_support_says_what_they_can() -> None:
+    random = np.random.default_rng(1)
+    many, few = random.exponential(size=20_000), random.exponential(size=400)
+    rules: dict[str, Any] = {"patience": 5, "reset": "carried", "tail": "conformal"}
+    supported = Calibration.fit(many, 10_000, **rules).support
+    assert supported is not None
+    assert supported.enough
+    assert supported.low < 10_000 * 3
+    assert supported.low < supported.high
+    lacking = Calibration.fit(few, 1_000_000, **rules).support
+    assert lacking is not None
+    assert not lacking.enough
+    assert 100 < lacking.longest < 1_000_000
+
+
+def test_hygiene_is_counted_in_the_budget() -> None:
+    """What must last longer to alarm may lie lower; what counts once in a while may too."""
+    random = np.random.default_rng(4)
+    losses = np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=20_000))))
+    rules: dict[str, Any] = {"patience": 5, "reset": "carried", "tail": "conformal"}
+    extras: tuple[dict[str, Any], ...] = ({}, {"duration": 8}, {"cooldown": 500})
+    plain, lasting, rare = (Calibration.fit(losses, 1_000, **rules, **extra) for extra in extras)
+    assert lasting.threshold < plain.threshold
+    assert rare.threshold <= plain.threshold
+    fresh = np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=100_000))))
+    for fitted in (plain, lasting, rare):
+        assert 333 < rows_between_alarms(fitted, fresh) < 4_000

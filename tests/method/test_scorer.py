@@ -37,7 +37,7 @@ def test_the_score_follows_its_equation(evidence: list[float], patience: int, re
 @example([4.0, 4.0, -3.0, -0.5, 4.0, 4.0, -3.0], 5, "carried", 5.0)  # two stretches above, one excursion
 def test_events_follow_their_equations(evidence: list[float], patience: int, reset: str, threshold: float) -> None:
     score = naive.accumulate(evidence, patience, reset)
-    spans = events.find(np.array(score, dtype=float), np.array(evidence, dtype=float), threshold)
+    spans = events.find(np.array(score, dtype=float), np.array(evidence, dtype=float), np.array(score) > threshold)
     found = [(s.onset, s.alarm, s.last, s.offset, s.open) for s in spans]
     assert found == naive.events(score, evidence, threshold)
 
@@ -45,7 +45,7 @@ def test_events_follow_their_equations(evidence: list[float], patience: int, res
 @given(EVIDENCE, PATIENCE, RESET)
 def test_events_are_in_order_and_do_not_overlap(evidence: list[float], patience: int, reset: str) -> None:
     score = accumulate(np.array(evidence, dtype=float), patience, reset)  # type: ignore[arg-type]
-    spans = events.find(score, np.array(evidence, dtype=float), 3.0)
+    spans = events.find(score, np.array(evidence, dtype=float), score > 3.0)
     for span in spans:
         assert span.onset <= span.alarm <= span.offset <= span.last
     for one, other in pairwise(spans):

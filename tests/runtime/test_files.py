@@ -131,10 +131,10 @@ def test_garbage_is_refused(small: Detector, garbage: bytes, dressed: bool) -> N
 
 
 def test_a_newer_format_says_so(sealed: bytes, state: bytes, small: Detector) -> None:
-    newer = (2).to_bytes(2, "big")
-    with pytest.raises(FileError, match="format version 1; got 2: it was written by a newer release"):
+    newer = (3).to_bytes(2, "big")
+    with pytest.raises(FileError, match="format version 2 or older; got 3: it was written by a newer release"):
         artefact.loads(sealed[:8] + newer + sealed[10:])
-    with pytest.raises(FileError, match="snapshot must be of format version 1; got 2"):
+    with pytest.raises(FileError, match="snapshot must be of format version 2 or older; got 3"):
         small.stream(resume=state[:8] + newer + state[10:])
 
 

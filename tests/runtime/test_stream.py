@@ -106,6 +106,7 @@ def test_a_stream_gives_the_answer_of_a_batch(fitted: Detector, faulty: Run, com
         {"embedding_mixer": False},
         {"preset": "paper", "width": 32, "epochs": 1},
         {"combine": "scaled mean", "expansion": 2},
+        {"tail": "pareto", "duration": 3, "cooldown": 30, "settle": 50, "accept": 20},
     ],
     ids=str,
 )

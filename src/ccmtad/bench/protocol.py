@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..config import Settings
 from ..method import events
 from ..method.calibrate import Calibration
-from ..method.evidence import evidence
 from ..runtime import batch
 from . import metrics
 from .methods import Fitted, Losses
@@ -134,8 +133,8 @@ def judge(
 
 def _label_free(judge: Judge, calibration: Calibration, loss: Floats) -> dict[str, Column]:
     scores, threshold = calibration.score(loss), calibration.threshold
-    alarm = scores.score > threshold
-    label = _label(scores.score, scores.evidence, threshold)
+    alarm = scores.alarm
+    label = events.label(events.find(scores.score, scores.evidence, alarm), len(loss))
     chosen = {"alpha": calibration.alpha, "threshold": threshold}
     plain, corrected = (sweep(scores.score, scores.evidence, judge.truth, corrected=c) for c in (False, True))
     return {
@@ -146,18 +145,14 @@ def _label_free(judge: Judge, calibration: Calibration, loss: Floats) -> dict[st
 
 def _search(losses: Losses, calibration: Calibration, truth: Bools) -> Best:
     scores = calibration.score(losses.test)
-    strength = np.where(np.isnan(losses.test), np.nan, evidence(scores.pvalue, 1.0, calibration.tail))
+    strength = scores.evidence - calibration.log_alpha
     return search(strength, truth, calibration.patience, calibration.reset)
 
 
 def _oracle(judge: Judge, best: Best, epoch: int | None = None) -> Column:
-    label = _label(best.score, best.evidence, best.threshold)
     alarm = best.score > best.threshold
+    label = events.label(events.find(best.score, best.evidence, alarm), len(alarm))
     return judge.column(label, alarm, best.sweep, best.score, alpha=best.alpha, threshold=best.threshold, epoch=epoch)
-
-
-def _label(score: Floats, evidence: Floats, threshold: float) -> Bools:
-    return events.label(events.find(score, evidence, threshold), len(score))
 
 
 def _points(judge: Judge, losses: Losses, rows_per_alarm: float) -> dict[str, Column]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 __all__ = ["Span", "find", "label"]
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -16,18 +17,17 @@ class Span:
     """The rows of one event, all inclusive."""
 
     onset: int  # last row with score 0 before the alarm
-    alarm: int  # first row above the threshold
-    last: int  # last row above the threshold
+    alarm: int  # first row in alarm
+    last: int  # last row in alarm
     offset: int  # last row with positive evidence, from alarm to last
-    open: bool  # still above the threshold at the end of the series
+    open: bool  # still in alarm at the end of the series
 
 
-def find(score: Floats, evidence: Floats, threshold: float) -> list[Span]:
-    """The events of a scored series: one for each excursion of the score from 0 that exceeds the threshold.
+def find(score: Floats, evidence: Floats, alarm: Bools) -> list[Span]:
+    """The events of a scored series: one for each excursion of the score from 0 with a row in alarm.
 
     Evidence is NaN where a row could not be judged; the score is 0 there.
     """
-    alarm = score > threshold
     if not alarm.any():
         return []
     excursion = np.cumsum(score <= 0.0)  # constant along one stretch of positive scores
@@ -47,7 +47,7 @@ def find(score: Floats, evidence: Floats, threshold: float) -> list[Span]:
     ]
 
 
-def label(spans: Sequence[Span], rows: int) -> NDArray[np.bool_]:
+def label(spans: Sequence[Span], rows: int) -> Bools:
     """The rows inside events, after boundary correction."""
     inside = np.zeros(rows, dtype=np.bool_)
     for span in spans:

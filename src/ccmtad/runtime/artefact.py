@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..config import Settings
 from ..errors import FileError, SettingError
-from ..method.calibrate import Calibration
+from ..method.calibrate import Calibration, Scale, Support
 from ..method.cluster import Clusters, widths
 from ..method.combine import Combiner
 from ..method.scale import Scaler
@@ -21,7 +21,10 @@ from .model import Model
 __all__ = ["MAGIC", "VERSION", "dumps", "loads", "read", "write"]
 
 MAGIC = b"CCMTADmo"
-VERSION = 1
+VERSION = 2
+
+# What version 1 did not have, and did without.
+SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
 
 
 def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
@@ -33,10 +36,15 @@ def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
         "scaler.span": model.scaler.span,
         "clusters": model.clusters.label,
         "combiner.unit": model.combiner.unit,
-        "calibration.reference": model.calibration.reference,
     }
+    arrays |= {_reference(i): scale.reference for i, scale in enumerate(model.calibration.scales)}
+    settings, calibration = asdict(model.settings), model.calibration
+    version = VERSION
+    if all(settings[name] == off for name, off in SINCE_2.items()) and calibration.support is None:
+        # Nothing in it that version 1 could not say: older releases read it too.
+        settings, version = {name: value for name, value in settings.items() if name not in SINCE_2}, 1
     facts = {
-        "settings": asdict(model.settings),
+        "settings": settings,
         "channels": list(model.channels),
         "named": model.named,
         "period": model.period,
@@ -44,14 +52,17 @@ def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
         "threshold": model.calibration.threshold,
         "extra": extra or {},
     }
-    return seal(MAGIC, VERSION, arrays, facts)
+    if version > 1:
+        facts["scales"] = [[scale.persistence, scale.level, scale.threshold] for scale in calibration.scales]
+        facts["support"] = None if calibration.support is None else _finite(asdict(calibration.support))
+    return seal(MAGIC, version, arrays, facts)
 
 
 def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
     """The model written by `dumps`, and the extra that came with it."""
     arrays, facts = open_sealed(data, MAGIC, VERSION, what)
     try:
-        settings = Settings.of(**facts["settings"])
+        settings = Settings.of(**{**SINCE_2, **facts["settings"]})
         names = facts["channels"]
         _check(isinstance(names, list) and all(isinstance(n, str) for n in names), what, "a list of channel names")
         channels = tuple(names)
@@ -66,14 +77,20 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
             _check(array.shape == shape and array.dtype == _dtype(name), what, f"{name} of shape {shape}")
             _check(bool(np.isfinite(array).all()), what, f"finite numbers in {name}")
             _check(not name.endswith("running_var") or bool((array >= 0).all()), what, f"no negative {name}")
-        reference = arrays["calibration.reference"]
-        _check(reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64, what, "validation losses")
-        _check(bool(np.isfinite(reference).all() and (np.diff(reference) >= 0).all()), what, "losses in order")
         _check(bool((arrays["scaler.span"] > 0).all() and (arrays["combiner.unit"] > 0).all()), what, "positive units")
         alpha, threshold, period = float(facts["alpha"]), float(facts["threshold"]), facts["period"]
         _check(0 < alpha < 1 and 0 < threshold < np.inf, what, "a positive alpha and threshold")
         _check(period is None or 0 < float(period) < np.inf, what, "a positive period")
         named, extra = bool(facts["named"]), dict(facts["extra"])
+        scales = tuple(
+            Scale(int(rows), _losses(arrays[_reference(i)], what), settings.tail, float(level), float(above))
+            for i, (rows, level, above) in enumerate(facts.get("scales", [[1, 0.0, threshold]]))
+        )
+        expected_rows = [1] if settings.persistence == 1 else [1, settings.persistence]
+        _check([scale.persistence for scale in scales] == expected_rows, what, "a scale for each average")
+        _check(all(np.isfinite(s.level) and 0 < s.threshold < np.inf for s in scales), what, "whole scales")
+        told = facts.get("support")
+        support = None if told is None else Support(**{n: np.inf if v is None else float(v) for n, v in told.items()})
     except (KeyError, TypeError, ValueError, OverflowError, SettingError) as error:
         if isinstance(error, FileError):
             raise
@@ -88,9 +105,36 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
         clusters,
         {name.removeprefix("network."): arrays[name] for name in expected if name.startswith("network.")},
         Combiner(arrays["combiner.unit"], settings.combine),
-        Calibration(reference, alpha, threshold, settings.patience, settings.reset, settings.tail),
+        Calibration(
+            scales,
+            alpha,
+            settings.patience,
+            settings.reset,
+            settings.tail,
+            settings.settle,
+            settings.drift,
+            settings.accept,
+            settings.duration,
+            settings.cooldown,
+            support,
+        ),
     )
     return model, extra
+
+
+def _reference(number: int) -> str:
+    return "calibration.reference" if number == 0 else f"calibration.reference.{number}"
+
+
+def _losses(reference: NDArray[Any], what: str) -> NDArray[np.float64]:
+    _check(reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64, what, "validation losses")
+    _check(bool(np.isfinite(reference).all() and (np.diff(reference) >= 0).all()), what, "losses in order")
+    return reference
+
+
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no infinity."""
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def write(data: bytes, path: str | Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..config import Settings
 from ..frame import Frame
 from ..method import events
-from ..method.calibrate import Calibration
+from ..method.calibrate import Calibration, Scores
 from ..method.combine import Combine, Combiner
 from ..results import Detection, Event
 from .engine import Reconstructor
@@ -40,7 +40,7 @@ def detect(model: Model, engine: Reconstructor, frame: Frame) -> Detection:
     loss[series.ends] = losses(engine, model.combiner, series.rows, series.ends, series.present)
     scores = model.calibration.score(loss)
     threshold = model.calibration.threshold
-    spans = events.find(scores.score, scores.evidence, threshold)
+    spans = events.find(scores.score, scores.evidence, scores.alarm)
 
     def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
         """One value per input row; late and duplicate rows get the default."""
@@ -53,12 +53,13 @@ def detect(model: Model, engine: Reconstructor, frame: Frame) -> Detection:
         pvalue=spread(scores.pvalue, 1.0),
         evidence=spread(np.nan_to_num(scores.evidence, nan=0.0), 0.0),
         score=spread(scores.score, 0.0),
-        alarm=spread(scores.score > threshold, False),
+        alarm=spread(scores.alarm, False),
         label=spread(events.label(spans, len(loss)), False),
-        events=tuple(_event(span, model, engine, series, scores.score, frame.times) for span in spans),
+        events=tuple(_event(span, model, engine, series, scores, frame.times) for span in spans),
         threshold=threshold,
         channels=model.channels,
         times=frame.times,
+        health=scores.health,
         _blame=partial(_blame, engine, model.combiner, series, len(frame)),
     )
 
@@ -103,6 +104,12 @@ def calibrate(losses: NDArray[np.float64], settings: Settings, rows_per_alarm: f
         tail=settings.tail,
         alpha=settings.alpha,
         threshold=settings.threshold,
+        persistence=settings.persistence,
+        settle=settings.settle,
+        drift=settings.drift,
+        accept=settings.accept,
+        duration=settings.duration,
+        cooldown=settings.cooldown,
         seed=settings.seed,
     )
 
@@ -112,12 +119,12 @@ def _event(
     model: Model,
     engine: Reconstructor,
     series: Series,
-    score: NDArray[np.float64],
+    scores: Scores,
     times: NDArray[np.datetime64] | None,
 ) -> Event:
     threshold = model.calibration.threshold
     inside = np.arange(span.alarm, span.last + 1)
-    alarmed = inside[score[inside] > threshold]
+    alarmed = inside[scores.alarm[inside]]
     blame = blames(engine, model.combiner, series.rows, alarmed, series.present).mean(axis=0)
     order = [i for i in np.argsort(-blame, kind="stable") if blame[i] > 0]
     start, alarm, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
@@ -126,7 +133,7 @@ def _event(
         start=start,
         alarm=alarm,
         end=end,
-        severity=float(score[inside].max()) / threshold,
+        severity=float(scores.score[alarmed].max()) / threshold,
         channels=tuple(model.channels[i] for i in order),
         blame=tuple(float(blame[i]) for i in order),
         start_time=None if times is None else times[start],

@@ -37,9 +37,9 @@ def open_sealed(data: bytes, magic: bytes, version: int, what: str) -> tuple[Arr
     if len(data) < HEADER:
         raise FileError(f"{what} must be whole; got only {len(data)} bytes")
     found = int.from_bytes(data[8:10], "big")
-    if found != version:
+    if not 1 <= found <= version:
         newer = ": it was written by a newer release of ccmtad" if found > version else ""
-        raise FileError(f"{what} must be of format version {version}; got {found}{newer}")
+        raise FileError(f"{what} must be of format version {version} or older; got {found}{newer}")
     payload = data[HEADER:]
     if hashlib.sha256(payload).digest() != data[10:HEADER]:
         raise FileError(f"{what} must match its checksum; got {len(data)} bytes that do not: truncated or altered")

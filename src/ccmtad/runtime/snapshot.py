@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+from ..method.scorer import Scorer, Track
 from .envelope import open_sealed, seal
 from .stream import Stream, Tally
 
 __all__ = ["MAGIC", "VERSION", "restore", "take"]
 
 MAGIC = b"CCMTADst"
-VERSION = 1
+VERSION = 2
 
 ARRAYS = ("held", "age", "averaged", "ring")
 TIMES = ("onset_time", "positive_time", "start_time", "alarm_time", "end_time")
@@ -22,17 +23,30 @@ FACTS = ("onset", "positive", "active", "in_alarm", "start", "alarm", "end", "pe
 
 def take(stream: Stream) -> bytes:
     """The state of a stream, between two updates."""
-    life = stream.lifecycle
+    life, scorer = stream.lifecycle, stream.scorer
     arrays: dict[str, NDArray[Any]] = {name: getattr(stream, name) for name in ARRAYS}
     arrays["blame"] = life.blame
+    arrays["shares"] = np.array(scorer.pulse.shares)
+    for i, track in enumerate(scorer.tracks):
+        arrays[f"recent.{i}"] = np.array(track.recent, dtype=np.float64)
+        if track.level is not None and track.level.settling is not None:
+            arrays[f"settling.{i}"] = np.array(track.level.settling, dtype=np.float64)
     facts = {
         "model": stream.model.fingerprint,
         "tally": asdict(stream.tally),
         "last_time": stream.last_time,
         "untimed": stream.untimed,
         "filled": stream.filled,
-        "score": stream.accumulator.score,
-        "negatives": stream.accumulator.negatives,
+        "tracks": [
+            {
+                "score": track.accumulator.score,
+                "negatives": track.accumulator.negatives,
+                "level": None if track.level is None else [track.level.log, track.level.alarmed],
+            }
+            for track in scorer.tracks
+        ],
+        "alarming": {"above": scorer.above, "since": scorer.since, "same": scorer.same, "seen": scorer.seen},
+        "pulse": {"weight": scorer.pulse.weight, "rows": scorer.pulse.rows},
         "life": {name: getattr(life, name) for name in FACTS},
         "times": {name: _number(getattr(life, name)) for name in TIMES},
     }
@@ -56,7 +70,7 @@ def restore(stream: Stream, data: bytes) -> None:
         stream.tally = Tally(**{name: _whole(count) for name, count in facts["tally"].items()})
         stream.last_time = None if facts["last_time"] is None else int(facts["last_time"])
         stream.untimed, stream.filled = bool(facts["untimed"]), _whole(facts["filled"])
-        stream.accumulator.score, stream.accumulator.negatives = float(facts["score"]), _whole(facts["negatives"])
+        _restore_scorer(stream.scorer, arrays, facts)
         life = stream.lifecycle
         for name in FACTS:
             kind = type(getattr(life, name))
@@ -70,6 +84,33 @@ def restore(stream: Stream, data: bytes) -> None:
         if isinstance(error, FileError):
             raise
         raise FileError(f"snapshot must hold the whole state of a stream; got {error}") from error
+
+
+def _restore_scorer(scorer: Scorer, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
+    if "tracks" not in facts:  # version 1: one scale, and nothing more had a state
+        _restore_sum(scorer.tracks[0], facts)
+        return
+    shares, alarming = arrays["shares"], facts["alarming"]
+    _check(shares.shape == (len(scorer.pulse.shares),) and len(facts["tracks"]) == len(scorer.tracks), "shares")
+    scorer.pulse.shares = shares.tolist()
+    scorer.pulse.weight, scorer.pulse.rows = float(facts["pulse"]["weight"]), _whole(facts["pulse"]["rows"])
+    scorer.above, scorer.since = _whole(alarming["above"]), _whole(alarming["since"])
+    scorer.same, scorer.seen = bool(alarming["same"]), bool(alarming["seen"])
+    for i, (track, told) in enumerate(zip(scorer.tracks, facts["tracks"], strict=True)):
+        _restore_sum(track, told)
+        recent = arrays[f"recent.{i}"]
+        _check(recent.ndim == 1 and len(recent) <= track.scale.persistence, "recent")
+        track.recent.extend(recent.tolist())
+        _check((track.level is None) == (told["level"] is None), "level")
+        if track.level is not None:
+            track.level.log, track.level.alarmed = float(told["level"][0]), _whole(told["level"][1])
+            _check(bool(np.isfinite(track.level.log)), "level")
+            settling = arrays.get(f"settling.{i}")
+            track.level.settling = None if settling is None else settling.tolist()
+
+
+def _restore_sum(track: Track, told: dict[str, Any]) -> None:
+    track.accumulator.score, track.accumulator.negatives = float(told["score"]), _whole(told["negatives"])
 
 
 def _check(right: bool, name: str) -> None:

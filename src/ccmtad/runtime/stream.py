@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import ChannelError, InputError
 from ..frame import nanoseconds
-from ..method.accumulate import Accumulator
-from ..method.evidence import counts
 from ..method.scale import clip
+from ..method.scorer import Scorer
 from ..results import Step
 from .engine import Engine
 from .lifecycle import Lifecycle
@@ -52,7 +51,7 @@ class Stream:
         self.averaged = np.zeros((settings.smooth, channels))  # ring of scaled rows
         self.ring = np.zeros((2 * settings.window, self.engine.width), dtype=np.float32)  # embedded rows, kept twice
         self.filled = 0  # rows since the start of this stretch
-        self.accumulator = Accumulator(settings.patience, settings.reset)
+        self.scorer = Scorer(model.calibration)
         self.lifecycle = Lifecycle(model.channels, model.calibration.threshold)
 
     def update(self, row: Row, time: object = None) -> Step:
@@ -76,7 +75,7 @@ class Stream:
         if moment is not None and self.last_time is not None and moment <= self.last_time:
             self.tally.rows += 1
             self.tally.late += 1
-            return _unjudged(index, len(values), ("late or duplicate row ignored",))
+            return self._unjudged(index, ("late or duplicate row ignored",))
 
         notes: list[str] = []
         self.tally.rows += 1
@@ -104,29 +103,30 @@ class Stream:
         self.filled += 1
         if self.filled < window or (present is not None and not present.any()):
             if self.filled >= window:
-                self.accumulator.restart()
+                self.scorer.restart()
                 event, change = self.lifecycle.unjudged()
-            return _unjudged(index, len(values), tuple(notes), event, change)
+            return self._unjudged(index, tuple(notes), event, change)
         return _Ready(index, stamp, x, self.ring[slot + 1 : slot + 1 + window], present, tuple(notes))
 
     def _judge(self, now: "_Ready", back: NDArray[Any]) -> Step:
         """Everything after the network."""
-        calibration, combiner = self.model.calibration, self.model.combiner
+        combiner = self.model.combiner
         error = np.square(now.x - back)[None]
         present = None if now.present is None else now.present[None]
         loss = float(combiner.loss(error, present)[0])
         if math.isnan(loss):  # numbers too large to be averaged
-            self.accumulator.restart()
-            return _unjudged(now.index, len(now.x), now.notes, *self.lifecycle.unjudged())
-        count = int(counts(loss, calibration.reference))
-        b = float(calibration.evidences[count])
-        score = self.accumulator.step(b)
-        alarm = score > calibration.threshold
+            self.scorer.restart()
+            return self._unjudged(now.index, now.notes, *self.lifecycle.unjudged())
+        p, b, score, alarm = self.scorer.step(loss)
         blame = combiner.blame(error, present)[0] if alarm else None
         event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
         later = partial(_first, combiner.blame, error, present)
-        p = float(calibration.pvalues[count])
-        return Step(now.index, True, loss, p, b, score, alarm, event, change, now.notes, later)
+        health = self.scorer.pulse.read()
+        return Step(now.index, True, loss, p, b, score, alarm, event, change, health, now.notes, later)
+
+    def _unjudged(self, index: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
+        nobody, health = partial(_nobody, len(self.model.channels)), self.scorer.pulse.read()
+        return Step(index, False, float("nan"), 1.0, 0.0, 0.0, False, event, change, health, notes, nobody)
 
     def _hold(self, values: Floats, notes: list[str]) -> NDArray[np.bool_] | None:
         """Missing values replaced by the last ones; which channels may be judged (None: all)."""
@@ -159,7 +159,7 @@ class Stream:
         self.filled = 0
         self.held[:] = self.model.fallback
         self.age[:] = -1
-        self.accumulator.restart()
+        self.scorer.restart()
         return self.lifecycle.unjudged()
 
     def _values(self, row: Row) -> Floats:
@@ -230,11 +230,6 @@ class Streams:
             for (key, now), back in zip(ready.items(), backs, strict=True):
                 steps[key] = self.each[key]._judge(now, back)
         return {key: steps[key] for key in rows}
-
-
-def _unjudged(index: int, channels: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
-    nobody = partial(_nobody, channels)
-    return Step(index, False, float("nan"), 1.0, 0.0, 0.0, False, event, change, notes, nobody)
 
 
 def _nobody(channels: int) -> NDArray[np.float32]:
