@@ -5,6 +5,7 @@ Every figure is the median of several alternating repetitions.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -169,6 +170,23 @@ def thresholds(rows: int = 90_000, loops: int = 1_000) -> None:
     print(f"every threshold of {rows:,} rows: {times:.0f} times faster than a loop over {loops:,} of them")
 
 
+def following() -> None:
+    """A step that follows drift and averages, against one that does neither; everything else alike."""
+    _, model = network_of(53, 8, 64, 1)
+    rows = np.random.default_rng(0).uniform(-1, 1, (STEPS, 53))
+    plain = replace(model.settings, persistence=1, settle=0, drift=0.0, accept=0)
+    losses = np.random.default_rng(0).exponential(50.0, 10_000)
+    streams = [
+        Stream(replace(model, settings=settings, calibration=batch.calibrate(losses, settings, 10_000)))
+        for settings in (model.settings, replace(plain, drift=1e-3), plain)
+    ]
+    full, drifting, bare = medians(*(lambda s=s: [s.update(row) for row in rows] for s in streams))
+    print(
+        f"following drift adds {drifting / bare - 1:.1%} to a step, the averaged scale another "
+        f"{(full - drifting) / bare:.1%} ({1e6 * bare / STEPS:.0f} µs without)"
+    )
+
+
 def volume(rows: int = 100_000, window: int = 3) -> None:
     """VUS against aeon's, both volumes, over a few windows (aeon takes a minute for each ten)."""
     try:
@@ -203,6 +221,7 @@ if __name__ == "__main__":
     for shape in ((25, 4, 256, 1), (123, 9, 256, 3), (53, 8, 64, 1)):
         network_speed(*shape)
     print()
+    following()
     thresholds()
     volume()
     plant()

@@ -106,7 +106,7 @@ def test_a_stream_gives_the_answer_of_a_batch(fitted: Detector, faulty: Run, com
         {"embedding_mixer": False},
         {"preset": "paper", "width": 32, "epochs": 1},
         {"combine": "scaled mean", "expansion": 2},
-        {"tail": "pareto", "duration": 3, "cooldown": 30, "settle": 50, "accept": 20},
+        {"duration": 3, "cooldown": 30, "settle": 50, "accept": 20},
     ],
     ids=str,
 )
@@ -114,6 +114,16 @@ def test_every_switch_streams_as_it_detects(plant: Run, faulty: Run, switch: dic
     detector = Detector(**{"epochs": 1, "width": 16, **switch}).fit(plant.frame)
     frame = untidy(faulty)
     assert_same(steps_of(detector.stream(), frame), detector.detect(frame))
+
+
+def test_a_fitted_tail_streams_as_it_detects_to_the_last_digits(plant: Run, faulty: Run) -> None:
+    """Its p-values are continuous, so that a last-bit difference of the loss shows in them."""
+    detector = Detector(epochs=1, width=16, tail="pareto").fit(plant.frame)
+    frame = untidy(faulty)
+    steps, result = steps_of(detector.stream(), frame), detector.detect(frame)
+    np.testing.assert_allclose([step.pvalue for step in steps], result.pvalue, rtol=1e-9)
+    np.testing.assert_allclose([step.score for step in steps], result.score, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal([step.alarm for step in steps], result.alarm)
 
 
 def test_compiled_and_plain_kernels_agree(fitted: Detector, faulty: Run) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from .protocol import COLUMNS
 from .summary import Figure, Group, Record, groups
 
-__all__ = ["Section", "markdown", "page", "published", "sections"]
+__all__ = ["Section", "glance", "markdown", "page", "published", "sections"]
 
 LABEL_FREE = ("online", "corrected", "point", "own")
 TITLES = {
@@ -31,7 +31,8 @@ LEGEND = (
     "F1: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. Affiliation F1: Huet et al. These are "
     "means over entities."
 )
-ONE_DIGIT = {"false events per 10,000 rows", "median delay"}
+FALSE_EVENTS = "false events per 10,000 rows"
+ONE_DIGIT = {FALSE_EVENTS, "median delay"}
 PRESETS = {"authors": "the authors' settings", "paper": "the paper's settings", "default": "default settings"}
 
 
@@ -48,10 +49,31 @@ class Section:
 
 def sections(records: Sequence[Record]) -> list[Section]:
     """Everything there is to say about these records."""
-    found = [Section(1, "Benchmark results", LEGEND)]
-    for group in groups(records):
+    grouped = groups(records)
+    found = [Section(1, "Benchmark results", LEGEND), glance(grouped)]
+    for group in grouped:
         found += _group(group)
     return found
+
+
+def glance(grouped: Sequence[Group]) -> Section:
+    """One line for each dataset: what a user gets, what simple methods get, and what an oracle gets out of noise."""
+    rows = []
+    for group in grouped:
+        label_free = [_text(group.figure(m, "corrected", "F1, protocol 3")) for m in ("ccmtad", "pca", "iforest")]
+        everything = _text(group.figure("all-positive", "corrected", "F1, protocol 3"))
+        seen = [_text(group.figure("ccmtad", "corrected", n), n) for n in ("event recall", FALSE_EVENTS)]
+        oracle = [_text(group.figure(m, "oracle epoch", "F1, protocol 3")) for m in ("ccmtad", "random")]
+        rows.append([_name(group), *label_free, everything, *seen, *oracle])
+    header = (
+        "", "ccmtad", "PCA error", "isolation forest", "all-positive", "event recall", "false events / 10,000 rows",
+        "oracle epoch: ccmtad", "oracle epoch: noise",
+    )  # fmt: skip
+    text = (
+        "Label-free F1 after boundary correction (protocol 3), ccmtad's events, and the same F1 where an oracle chose "
+        "alpha, threshold and epoch on the test labels, for ccmtad and for noise."
+    )
+    return Section(2, "At a glance", text, header, _rows(rows))
 
 
 def markdown(parts: Sequence[Section]) -> str:
@@ -94,11 +116,7 @@ def title(method: str) -> str:
 
 def _group(group: Group) -> list[Section]:
     columns = [column for column in COLUMNS if group.has(column)]
-    plan = group.plan
-    extra = ", ".join(f"{name} {value}" for name, value in plan["settings"].items())
-    name = f"{group.dataset}, {'one model over all entities, ' if plan['combined'] else ''}{PRESETS[plan['preset']]}"
-    name += f" ({extra})" if extra else ""
-    found = [Section(2, name, _facts(group))]
+    found = [Section(2, _name(group), _facts(group))]
     for protocol in ("F1, protocol 3",) if group.single else ("F1, protocol 2", "F1, protocol 3"):
         rows = [[title(m), *(_text(group.figure(m, c, protocol)) for c in columns)] for m in group.methods]
         label = {"F1, protocol 2": "F1 per entity, averaged (protocol 2)"}.get(
@@ -125,6 +143,13 @@ def _group(group: Group) -> list[Section]:
         )
     found += _paired(group, columns)
     return found + _published(group)
+
+
+def _name(group: Group) -> str:
+    plan = group.plan
+    extra = ", ".join(f"{name} {value}" for name, value in plan["settings"].items())
+    name = f"{group.dataset}, {PRESETS[plan['preset']]}" + (f" ({extra})" if extra else "")
+    return name + (", one model over all entities" if plan["combined"] else "")
 
 
 def _facts(group: Group) -> str:

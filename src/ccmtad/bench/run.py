@@ -4,6 +4,7 @@ A killed run goes on where it stopped. Needs numpy, scipy, scikit-learn and torc
 are not CSV: `python -m ccmtad.bench` runs it where there is no command line.
 """
 
+import gzip
 import json
 import math
 import os
@@ -168,10 +169,11 @@ class Results:
 
 
 def read(path: str | Path) -> list[Record]:
-    """The records of a results file, without a last line that was cut off."""
+    """The records of a results file (gzipped or not), without a last line that was cut off."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        data = Path(path).read_bytes()
+        text = (gzip.decompress(data) if str(path).endswith(".gz") else data).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise FileError(f"results file must be readable; got {str(path)!r}: {error}") from error
     records = []
     lines = text.split("\n")

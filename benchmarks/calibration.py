@@ -1,0 +1,144 @@
+"""What each part of the calibration is worth, one at a time: `python benchmarks/calibration.py DATA CACHE`.
+
+Networks of the default settings are trained once for every entity of MSL, SMAP and SMD and three seeds (their errors
+are kept in CACHE); then only what comes after the network is changed. Label-free throughout; F1 by protocol 3. Prints a
+Markdown table.
+"""
+
+import sys
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccmtad import Settings
+from ccmtad.bench.baselines import PcaError
+from ccmtad.bench.datasets import find
+from ccmtad.bench.metrics import Counts, event_counts, runs
+from ccmtad.fitting import Lesson
+from ccmtad.method import events
+from ccmtad.method.combine import Combiner
+from ccmtad.runtime import batch
+from ccmtad.runtime.engine import Reconstructor
+
+DATASETS = ("MSL", "SMAP", "SMD")
+SEEDS = 3
+LONG = 1_000  # rows of a long event
+ROWS_PER_ALARM = 10_000
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "**default**": {},
+    "the paper's calibration": {
+        "combine": "mean", "tail": "empirical", "reset": "everything", "persistence": 1, "settle": 0, "drift": 0.0,
+        "accept": 0,
+    },
+    "no second, averaged scale (persistence 1)": {"persistence": 1},
+    "no settling (settle 0)": {"settle": 0},
+    "no drift following after settling (drift 0)": {"drift": 0.0},
+    "neither (settle 0, drift 0)": {"settle": 0, "drift": 0.0, "accept": 0},
+    "an event is never accepted (accept 0)": {"accept": 0},
+    "mean of channels": {"combine": "mean"},
+    "mean of scaled channels": {"combine": "scaled mean"},
+    "fitted tail (pareto)": {"tail": "pareto"},
+    "fitted tail, neither settling nor drift": {"tail": "pareto", "settle": 0, "drift": 0.0, "accept": 0},
+    "the paper's reset": {"reset": "everything"},
+    "alarms must last 5 rows (duration 5)": {"duration": 5},
+    "200 rows between events (cooldown 200)": {"cooldown": 200},
+}  # fmt: skip
+
+
+def errors(engine: Reconstructor, rows: NDArray[np.float32], ends: NDArray[np.int64]) -> NDArray[np.float32]:
+    return np.concatenate([error for _, error in engine.errors(rows, ends)]).astype(np.float32)
+
+
+def load(data: Path, cache: Path, seed: int, dataset: str, entity: str) -> dict[str, Any]:
+    """The squared errors of one entity, from the cache or from a network trained now."""
+    path = cache / f"{dataset}_{entity.replace(' ', '_')}_{seed}.npz"
+    if not path.exists():
+        found = find(dataset, data).read(entity)
+        lesson = Lesson.of(found.train, Settings.of(seed=seed))
+        series = lesson.series(found.test)
+        engine = lesson.engine(lesson.train().weights)
+        pca = PcaError(lesson.rows[: lesson.cut], lesson.settings.window)
+        np.savez(
+            path,
+            truth=found.truth.anomalous,
+            ends=series.ends,
+            vends=lesson.validation,
+            val=errors(engine, lesson.rows, lesson.validation),
+            test=errors(engine, series.rows, series.ends),
+            pca_val=errors(pca, lesson.rows, lesson.validation),
+            pca_test=errors(pca, series.rows, series.ends),
+        )
+    with np.load(path) as held:
+        return dict(held)
+
+
+class Total:
+    """One variant on one dataset with one seed."""
+
+    def __init__(self) -> None:
+        self.corrected = self.online = Counts(0, 0, 0)
+        self.true = self.found = self.false = self.rows = 0
+        self.long: list[tuple[bool, float]] = []
+
+    def add(self, held: dict[str, Any], settings: Settings, kind: str) -> None:
+        normal, test = held[f"{kind}val"].astype(np.float64), held[f"{kind}test"].astype(np.float64)
+        combiner = Combiner.fit(normal, settings.combine)
+        ends = held["vends"]
+        losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
+        losses[ends - ends[0]] = combiner.loss(normal)
+        scores = batch.calibrate(losses, settings, ROWS_PER_ALARM).score(combiner.loss(test))
+        label = events.label(events.find(scores.score, scores.evidence, scores.alarm), len(test))
+        truth = held["truth"][held["ends"]]
+        self.corrected += Counts.of(label, truth)
+        self.online += Counts.of(scores.alarm, truth)
+        found = event_counts(label, scores.alarm, truth)
+        self.true, self.found, self.false = self.true + found.true, self.found + found.found, self.false + found.false
+        self.rows += len(test)
+        for first, last in zip(*runs(truth), strict=True):
+            if last - first >= LONG:
+                self.long.append(
+                    (bool(scores.alarm[last - 10 : last + 1].any()), float(scores.alarm[first : last + 1].mean()))
+                )
+
+
+def row(name: str, totals: dict[tuple[str, int], Total]) -> str:
+    by_seed = defaultdict(list)
+    for (_, seed), total in totals.items():
+        by_seed[seed].append(total.corrected.f1)
+    means = [float(np.mean(values)) for values in by_seed.values()]
+    each = [float(np.mean([t.corrected.f1 for (d, _), t in totals.items() if d == dataset])) for dataset in DATASETS]
+    online = np.mean([total.online.f1 for total in totals.values()])
+    found = np.mean([total.found / total.true for total in totals.values()])
+    false = np.mean([1e4 * total.false / total.rows for total in totals.values()])
+    long = [one for total in totals.values() for one in total.long]
+    spread = f" ± {np.std(means, ddof=1):.3f}" if len(means) > 1 else ""
+    cells = [name, f"{np.mean(means):.3f}{spread}", *(f"{f1:.3f}" for f1 in each), f"{online:.3f}"]
+    cells += [f"{found:.2f}", f"{false:.1f}", f"{np.mean([end for end, _ in long]):.0%}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    data, cache = Path(sys.argv[1]), Path(sys.argv[2])
+    cache.mkdir(exist_ok=True)
+    header = ["variant", "mean corrected F1", *DATASETS, "mean online F1", "event recall", "false events / 10,000"]
+    print("| " + " | ".join([*header, "long events in alarm at their end"]) + " |")
+    print("|---" + "|---:" * 8 + "|")
+    base = Settings.of()
+    for kind, variants, seeds in (("", VARIANTS, SEEDS), ("pca_", {"PCA error, default calibration": {}}, 1)):
+        for name, change in variants.items():
+            totals: dict[tuple[str, int], Total] = defaultdict(Total)
+            for dataset in DATASETS:
+                for entity in find(dataset, data).entities():
+                    for seed in range(seeds):
+                        held = load(data, cache, seed, dataset, entity)
+                        totals[dataset, seed].add(held, replace(base, **change), kind)
+            print(row(name, totals), flush=True)
+
+
+if __name__ == "__main__":
+    main()

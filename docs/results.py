@@ -1,0 +1,36 @@
+"""Writes the benchmark's results into README.md and docs/benchmark.md; with --check, says whether they are there."""
+
+import re
+import sys
+from pathlib import Path
+
+from ccmtad.bench.report import glance, markdown, sections
+from ccmtad.bench.run import read
+from ccmtad.bench.summary import groups
+
+DOCS = Path(__file__).parent
+FILES = ("default", "authors", "smd-paper", "combined")
+IN_README = ("default", "authors")
+
+
+def main() -> None:
+    records = {name: read(DOCS / "results" / f"{name}.jsonl.gz") for name in FILES}
+    whole = markdown(sections([record for name in FILES for record in records[name]]))
+    part = glance(groups([record for name in IN_README for record in records[name]]))
+    table = "\n".join(line for line in markdown([part]).splitlines() if line.startswith("|"))
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    between = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
+    wanted = {
+        DOCS / "benchmark.md": whole,
+        DOCS.parent / "README.md": between.sub(lambda m: f"{m[1]}{table}\n{m[2]}", readme),
+    }
+    for path, text in wanted.items():
+        if "--check" in sys.argv:
+            if path.read_text(encoding="utf-8") != text:
+                sys.exit(f"{path.name} does not hold the results: run python docs/results.py")
+        else:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
