@@ -20,6 +20,7 @@ from ccmtad.bench.datasets import find
 from ccmtad.bench.metrics import Counts, event_counts, runs
 from ccmtad.fitting import Lesson
 from ccmtad.method import events
+from ccmtad.method.calibrate import Scores
 from ccmtad.method.combine import Combiner
 from ccmtad.runtime import batch
 from ccmtad.runtime.engine import Reconstructor
@@ -86,24 +87,47 @@ class Total:
         self.long: list[tuple[bool, float]] = []
 
     def add(self, held: dict[str, Any], settings: Settings, kind: str) -> None:
-        normal, test = held[f"{kind}val"].astype(np.float64), held[f"{kind}test"].astype(np.float64)
-        combiner = Combiner.fit(normal, settings.combine)
-        ends = held["vends"]
-        losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
-        losses[ends - ends[0]] = combiner.loss(normal)
-        scores = batch.calibrate(losses, settings, ROWS_PER_ALARM).score(combiner.loss(test))
-        label = events.label(events.find(scores.score, scores.evidence, scores.alarm), len(test))
+        scores = score(held, settings, kind)
+        label = events.label(events.find(scores.score, scores.evidence, scores.alarm), len(scores.score))
         truth = held["truth"][held["ends"]]
         self.corrected += Counts.of(label, truth)
         self.online += Counts.of(scores.alarm, truth)
         found = event_counts(label, scores.alarm, truth)
         self.true, self.found, self.false = self.true + found.true, self.found + found.found, self.false + found.false
-        self.rows += len(test)
+        self.rows += len(truth)
         for first, last in zip(*runs(truth), strict=True):
             if last - first >= LONG:
                 self.long.append(
                     (bool(scores.alarm[last - 10 : last + 1].any()), float(scores.alarm[first : last + 1].mean()))
                 )
+
+
+def score(held: dict[str, Any], settings: Settings, kind: str = "") -> Scores:
+    """What comes after the network."""
+    normal, test = held[f"{kind}val"].astype(np.float64), held[f"{kind}test"].astype(np.float64)
+    combiner, ends = Combiner.fit(normal, settings.combine), held["vends"]
+    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
+    losses[ends - ends[0]] = combiner.loss(normal)
+    return batch.calibrate(losses, settings, ROWS_PER_ALARM).score(combiner.loss(test))
+
+
+def long_events(data: Path, cache: Path) -> None:
+    """Every long event of SMAP and SMD, with and without following drift."""
+    print("\n| event | rows | at its end, with | without | share, with | without | normal rows, with | without |")
+    print("|---" + "|---:" * 7 + "|")
+    plain = Settings.of(settle=0, drift=0.0, accept=0)
+    for dataset in ("SMAP", "SMD"):
+        for entity in find(dataset, data).entities():
+            held = [load(data, cache, seed, dataset, entity) for seed in range(SEEDS)]
+            truth = held[0]["truth"][held[0]["ends"]]
+            spans = [(a, b) for a, b in zip(*runs(truth), strict=True) if b - a >= LONG]
+            alarms = [[score(one, s).alarm for one in held] for s in (Settings.of(), plain)] if spans else []
+            for first, last in spans:
+                ends = [f"{sum(bool(a[last - 10 : last + 1].any()) for a in each)} of {SEEDS}" for each in alarms]
+                shares = [f"{np.mean([a[first : last + 1].mean() for a in each]):.0%}" for each in alarms]
+                normal = [f"{np.mean([a[~truth].mean() for a in each]):.0%}" for each in alarms]
+                cells = [f"{dataset} {entity}", f"{last - first + 1:,}", *ends, *shares, *normal]
+                print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def row(name: str, totals: dict[tuple[str, int], Total]) -> str:
@@ -138,6 +162,7 @@ def main() -> None:
                         held = load(data, cache, seed, dataset, entity)
                         totals[dataset, seed].add(held, replace(base, **change), kind)
             print(row(name, totals), flush=True)
+    long_events(data, cache)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Records of many entities and seeds become one figure with its spread."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .metrics import Counts
 
@@ -14,6 +15,8 @@ __all__ = ["FIGURES", "Figure", "Group", "Paired", "groups"]
 
 Record = dict[str, Any]
 Column = dict[str, Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 RESAMPLES = 2_000  # of entities, for the interval of a paired difference
 
@@ -128,28 +131,39 @@ class Group:
         return Figure.of([FIGURES[name](list(columns.values())) for columns in seeds.values()])
 
     def paired(self, method: str, other: str, column: str, name: str) -> Paired | None:
-        """`method` minus `other`; a method with one seed is paired with each seed of the other."""
+        """`method` minus `other` in an F1; a method with one seed is paired with each seed of the other."""
         ours, theirs = self.columns(method, column), self.columns(other, column)
-        if not ours or not theirs:
-            return None
-        figure = FIGURES[name]
         names = [e for e in self.entities if all(e in columns for columns in (*ours.values(), *theirs.values()))]
-        if not names:
+        if not ours or not theirs or not names:
             return None
-
-        def gap(seed: int, chosen: Iterable[str]) -> float:
-            chosen = list(chosen)
-            other_seed = theirs[seed] if seed in theirs else theirs[min(theirs)]
-            return figure([ours[seed][e] for e in chosen]) - figure([other_seed[e] for e in chosen])
-
+        f1 = _pooled_f1 if name == "F1, protocol 3" else _mean_f1
         random = np.random.default_rng(0)
-        draws = random.integers(0, len(names), (RESAMPLES if len(names) > 1 else 1, len(names)))
-        seeds = sorted(ours)
-        means = [np.mean([gap(seed, [names[i] for i in draw]) for seed in seeds]) for draw in draws]
-        alone = [float(np.mean([gap(seed, [name]) for seed in seeds])) for name in names]
-        low, high = (float(q) for q in np.quantile(means, [0.05, 0.95]))
-        differences = Figure.of([gap(seed, names) for seed in seeds])
-        return Paired(differences, low, high, sum(a > 1e-9 for a in alone), sum(a < -1e-9 for a in alone))
+        draws = random.integers(0, len(names), (RESAMPLES, len(names)))
+        everything, alone = np.arange(len(names))[None], np.arange(len(names))[:, None]
+
+        def gaps(chosen: Ints) -> Floats:
+            """(seeds, choices of entities)"""
+            pairs = [(ours[seed], theirs[seed] if seed in theirs else theirs[min(theirs)]) for seed in sorted(ours)]
+            return np.array([f1(_table(one, names)[chosen]) - f1(_table(two, names)[chosen]) for one, two in pairs])
+
+        low, high = (float(q) for q in np.quantile(gaps(draws).mean(axis=0), [0.05, 0.95]))
+        each = gaps(alone).mean(axis=0)
+        difference = Figure.of(gaps(everything)[:, 0].tolist())
+        return Paired(difference, low, high, int((each > 1e-9).sum()), int((each < -1e-9).sum()))
+
+
+def _table(columns: dict[str, Column], names: Sequence[str]) -> Ints:
+    """(entities, 2): twice the correct rows, and the sum of predicted and positive ones; F1 is their ratio."""
+    return np.array([[2 * c["correct"], c["predicted"] + c["positives"]] for c in (columns[name] for name in names)])
+
+
+def _pooled_f1(table: Ints) -> Floats:  # (.., entities, 2)
+    total = table.sum(axis=-2)
+    return np.asarray(total[..., 0] / np.maximum(total[..., 1], 1))
+
+
+def _mean_f1(table: Ints) -> Floats:
+    return np.asarray((table[..., 0] / np.maximum(table[..., 1], 1)).mean(axis=-1))
 
 
 def groups(records: Sequence[Record]) -> list[Group]:

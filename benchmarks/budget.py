@@ -1,0 +1,69 @@
+"""Does the false-alarm budget hold on normal data? `python benchmarks/budget.py` (about ten minutes).
+
+Requested against observed mean rows between false alarms, on a plant without faults and on an autocorrelated toy, with
+20,000 and with 1,000 validation rows. Prints a Markdown table.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from ccmtad import Settings
+from ccmtad.fitting import Lesson
+from ccmtad.method import events
+from ccmtad.method.calibrate import Calibration
+from ccmtad.runtime import batch
+from ccmtad.simulate import simulate
+
+BUDGETS = (1_000, 10_000, 100_000)
+
+Floats = NDArray[np.float64]
+
+
+def toy(rows: int, seed: int) -> Floats:
+    """Losses whose logarithms are an AR(1) process."""
+    return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], np.random.default_rng(seed).normal(size=rows))))
+
+
+def toys(validation: int, runs: int = 20, rows: int = 300_000) -> Iterator[tuple[Floats, Floats]]:
+    for seed in range(runs):
+        yield toy(validation, 2 * seed), toy(rows, 2 * seed + 1)
+
+
+def plants(validation: int, runs: int = 3) -> Iterator[tuple[Floats, Floats]]:
+    """Validation losses of a network, and its losses on as many normal rows as tell."""
+    rows = 400_000 if validation >= 20_000 else 100_000
+    for seed in range(runs):
+        settings = Settings.of(seed=seed, epochs=5)
+        lesson = Lesson.of(simulate(5 * validation, seed=9_000 + seed).frame, settings)
+        engine = lesson.engine(lesson.train().weights)
+        combiner, normal = batch.normal(engine, lesson.rows, lesson.validation, lesson.present, lesson.settings.combine)
+        series = lesson.series(simulate(rows, seed=9_100 + seed).frame)
+        yield normal, batch.losses(engine, combiner, series.rows, series.ends)
+
+
+def alarms(calibration: Calibration, losses: Floats) -> int:
+    scores = calibration.score(losses)
+    return len(events.find(scores.score, scores.evidence, scores.alarm))
+
+
+def main() -> None:
+    print("| data | validation rows | " + " | ".join(f"1/{budget:,}" for budget in BUDGETS) + " | vouched for |")
+    print("|---|---:" + "|---:" * (len(BUDGETS) + 1) + "|")
+    for name, make in (("plant", plants), ("toy", toys)):
+        for validation in (20_000, 1_000):
+            seen, rows, longest = np.zeros(len(BUDGETS)), 0, []
+            for normal, fresh in make(validation):
+                rows += len(fresh)
+                for i, budget in enumerate(BUDGETS):
+                    calibration = batch.calibrate(normal, Settings.of(), budget)
+                    seen[i] += alarms(calibration, fresh)
+                    longest.append(0.0 if calibration.support is None else calibration.support.longest)
+            cells = " | ".join(f"{rows / max(count, 1):,.0f}" for count in seen)
+            print(f"| {name} | {validation:,} | {cells} | 1/{np.median(longest):,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
