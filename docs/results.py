@@ -9,7 +9,7 @@ from ccmtad.bench.run import read
 from ccmtad.bench.summary import groups
 
 DOCS = Path(__file__).parent
-FILES = ("default", "authors", "smd-paper", "combined")
+FILES = ("default", "ecod", "authors", "smd-paper", "combined")
 IN_README = ("default", "authors")
 
 

@@ -137,8 +137,10 @@ def show(data: Data = None) -> None:
         except CcmtadError as error:
             table.add_row(name, "", "missing: " + str(error).rpartition(": ")[2])
     console.print(table)
-    console.print((methods.__doc__ or "").partition("\n\n")[2].rstrip(), highlight=False)
-    console.print("\n" + (protocol.__doc__ or "").partition("\n\n")[2].rstrip(), highlight=False)
+    for title, module in (("methods", methods), ("columns", protocol)):
+        console.print(
+            f"\n[bold]{title}[/]\n{(module.__doc__ or '').partition(chr(10) * 2)[2].strip(chr(10))}", highlight=False
+        )
 
 
 def _folder(data: Path | None) -> Path:
