@@ -188,3 +188,10 @@ def test_health_says_what_has_become_of_the_pvalues() -> None:
     assert state(uniform**0.2)[1] < 0
     assert state(np.r_[uniform**9, random.uniform(size=20_000)])[0] == "healthy"  # old ones fade
     assert state(np.full(500_000, 0.5))[0] == "miscalibrated"  # weights never overflow
+
+
+def test_no_level_follows_an_infinite_loss() -> None:
+    losses = np.r_[np.full(700, np.inf), noise(2_000, 1)]
+    scores = Calibration.fit(noise(5_000, 0), 10_000, **DEFAULT).score(losses)
+    assert scores.alarm[5:700].all()
+    assert not scores.alarm[800:].any()

@@ -29,7 +29,9 @@ class Level:
         self.alarmed = 0  # rows in alarm, up to the newest
 
     def measure(self, loss: float) -> float:
-        """The loss in units of the level."""
+        """The loss in units of the level. No level follows an infinite one."""
+        if math.isinf(loss):
+            return loss
         if self.settling is not None:
             insort(self.settling, math.log(max(loss, TINY)))
             self.log = max(self.base, _median(self.settling))
