@@ -236,13 +236,14 @@ def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float
         alarm = above >= calibration.duration and (same or since >= calibration.cooldown)
         since = 0 if alarm else since + 1
         same = same or alarm
-        alarmed = alarmed + 1 if alarm else 0
+        high = score > unit
+        alarmed = alarmed + 1 if high else 0
         for i, scale in enumerate(scales):
             # The row that ends the settling moves the level too.
             if not calibration.follows or len(met[i]) < calibration.settle:
                 continue
-            if not alarm or 0 < calibration.accept < alarmed:
-                step = calibration.drift * (3 if alarm else 1)
+            if not high or 0 < calibration.accept < alarmed:
+                step = calibration.drift * (3 if high else 1)
                 up = math.log(max(averages[i], 1e-12)) > logs[i]
                 logs[i] = logs[i] + step if up else max(scale.level, logs[i] - step)
         out.append((evidence, score, alarm))

@@ -135,7 +135,7 @@ class Detector:
         calibration = batch.calibrate(losses, model.settings, rows_per_alarm)
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
-        self._model = replace(model, calibration=calibration)
+        self._model, self._training_scores = replace(model, calibration=calibration), np.empty(0)
         return self
 
     def undo_recalibration(self) -> Self:
@@ -144,7 +144,7 @@ class Detector:
         if not self._undone:
             raise NotFittedError("there is no recalibration to undo")
         *rest, self._model = self._undone
-        self._undone = tuple(rest)
+        self._undone, self._training_scores = tuple(rest), np.empty(0)
         return self
 
     def stream(self, resume: bytes | None = None) -> Stream:
@@ -282,7 +282,9 @@ class Detector:
         """The score of each training row, as PyOD names it. A saved model does not keep them."""
         self._fitted()
         if not len(self._training_scores):
-            raise NotFittedError("training scores are not kept in a saved model: call decision_function(train)")
+            raise NotFittedError(
+                "training scores are not kept in a saved or recalibrated model: call decision_function(train)"
+            )
         return self._training_scores
 
     @property

@@ -195,3 +195,26 @@ def test_no_level_follows_an_infinite_loss() -> None:
     scores = Calibration.fit(noise(5_000, 0), 10_000, **DEFAULT).score(losses)
     assert scores.alarm[5:700].all()
     assert not scores.alarm[800:].any()
+
+
+def test_an_event_that_is_not_announced_is_not_followed_either() -> None:
+    losses = noise(8_000, 1)
+    losses[2_000:2_050] *= 30.0
+    losses[2_100:8_000] *= 6.0
+    alarm = Calibration.fit(noise(5_000, 0), 10_000, **(DEFAULT | {"cooldown": 3_000})).score(losses).alarm
+    assert not alarm[2_100:5_000].any()
+    assert alarm[5_100:6_000].all()
+
+
+def test_tied_losses_have_no_correlation_and_are_no_sickness() -> None:
+    for rows in (500, 1_000):
+        fitted = Calibration.fit(np.zeros(rows), 10_000, **DEFAULT)
+        assert fitted.score(np.full(20, np.inf)).alarm[3:].all()
+    tied = np.maximum(noise(5_000, 0), 1.1)
+    assert Calibration.fit(tied, 10_000, **DEFAULT).score(np.maximum(noise(5_000, 1), 1.1)).health.state == "healthy"
+
+
+def test_a_level_that_has_risen_is_reported() -> None:
+    health = Calibration.fit(noise(5_000, 0), 10_000, **DEFAULT).score(noise(5_000, 1, 30.0)).health
+    assert health.state == "drifting"
+    assert "30" in health.advice or "29" in health.advice

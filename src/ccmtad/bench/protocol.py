@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config import Settings
+from ..errors import InputError
 from ..method import events
 from ..method.calibrate import Calibration
 from ..runtime import batch
@@ -112,6 +113,8 @@ def judge(
     """Every column that can be computed for this method."""
     losses = fitted.losses
     judged = ~np.isnan(losses.test)
+    if not judged.any():
+        raise InputError(f"test must hold {settings.window} rows in a row; got {len(judged)} rows, none of them judged")
     truth = truth & judged
     judge = Judge(truth, judged, point_adjusted)
     calibration = batch.calibrate(losses.validation, settings, rows_per_alarm)

@@ -26,6 +26,7 @@ LEGEND = (
     "the threshold from validation losses; **own** the method's own threshold at 1 % contamination. None of these has "
     "seen a label. **oracle** columns chose alpha and threshold on the test labels, per entity; **oracle epoch** also "
     "the epoch of training (for the random score: the best of as many draws); **point oracle** the threshold alone. "
+    "(Where a detector has two scales, an oracle chooses for the p-values of the one that led.) "
     "Means over seeds ± their standard deviation; a method without ± does not depend on the seed. PR-AUC: trapezoid "
     "under the exact curve over thresholds. VUS: TSB-AD's definition, window 100, 250 thresholds, of the score. Range "
     "F1: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. Affiliation F1: Huet et al. These are "

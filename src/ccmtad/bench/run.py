@@ -145,6 +145,8 @@ class Results:
         self.path = path
         self.plan = _described(plan)
         self.records: dict[Key, Record] = {}
+        if path.suffix == ".gz":
+            raise InputError(f"out must be a plain file, which can be added to; got {str(path)!r}")
         if not path.exists():
             return
         for record in read(path):
@@ -176,14 +178,13 @@ def read(path: str | Path) -> list[Record]:
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise FileError(f"results file must be readable; got {str(path)!r}: {error}") from error
     records = []
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(
+        text.split("\n")[:-1], 1
+    ):  # what follows the last newline is half a record, or nothing
         try:
             record = json.loads(line)
             _key(record), record["plan"], record["columns"]
         except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines):
-                break  # what follows the last newline: nothing, or half a record
             raise FileError(
                 f"results file must hold one JSON record a line; line {number} of {str(path)!r} does not"
             ) from error
@@ -198,8 +199,13 @@ def _results(plan: Plan, tasks: list[Task], workers: int) -> Iterator[Record]:
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_one_thread) as pool:
         futures = [pool.submit(_listed, plan, task) for task in tasks]
+        failed = None
         for future in as_completed(futures):
-            yield from future.result()
+            if future.exception() is None:
+                yield from future.result()
+            failed = failed or future.exception()
+        if failed is not None:  # after the results of all others
+            raise failed
 
 
 def _one_thread() -> None:
@@ -263,6 +269,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "settings": dict(plan.settings),
         "combined": plan.combined,
         "every_epoch": plan.every_epoch,
+        "point_adjusted": plan.point_adjusted,
         "version": __version__,
     }
 

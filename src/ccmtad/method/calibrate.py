@@ -82,6 +82,12 @@ class Scale:
     def ranking(self) -> Reference:
         return Reference(self.reference, self.tail)
 
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """The shares of normal p-values below 0.1, 0.2, .. 0.9: those numbers, but for ties."""
+        pvalues = np.exp(-self.ranking.strength(self.reference))
+        return tuple(float(np.mean(pvalues < i / 10)) for i in range(1, 10))
+
     @property
     def strongest(self) -> float:
         """-log p of a loss above all others; infinite where a tail goes on."""
@@ -189,7 +195,7 @@ class Calibration:
                 scorer.restart()
             else:
                 p[t], b[t], score[t], alarm[t] = scorer.step(value)
-        return Scores(loss, p, b, score, alarm, scorer.pulse.read())
+        return Scores(loss, p, b, score, alarm, scorer.health())
 
     def simulated_threshold(self, scale: Scale, rows_per_alarm: float, seed: int = 0) -> float:
         """The score that independent normal rows exceed once in `rows_per_alarm`."""
@@ -322,12 +328,12 @@ def _clusters(peaks: Floats, first: Ints, last: Ints, start: float, cooldown: in
 
 def _correlation_time(evidence: Floats) -> float:
     """Rows that count as one: twice the area under the autocorrelation, up to where it has faded; at least 1."""
+    if np.ptp(evidence) < 1e-9:
+        return 1.0  # rounding is no correlation
     centred = evidence - evidence.mean()
     size = len(centred)
     spectrum = np.fft.rfft(centred, 2 * size)
     correlation = np.fft.irfft(spectrum * np.conj(spectrum))[:size]
-    if correlation[0] <= 0:
-        return 1.0
     correlation = correlation / correlation[0]
     faded = np.flatnonzero(correlation < 0.05)
     return 1.0 + 2.0 * float(correlation[1 : faded[0] if len(faded) else size].sum())

@@ -1,5 +1,8 @@
 """A running check that p-values of rows outside events are as they should be: uniform."""
 
+import math
+from collections.abc import Sequence
+
 from ..results import Health
 
 __all__ = ["Pulse"]
@@ -8,6 +11,8 @@ BINS = 10
 MEMORY = 2_000.0  # rows after which an old p-value counts a third
 ENOUGH = 500  # rows before anything is said
 LARGE = 1e100  # weights are scaled down before they overflow
+RISEN = math.log(2.0)
+UNIFORM = tuple(i / BINS for i in range(1, BINS))
 DRIFTING, BROKEN, SILENT = 0.2, 0.5, 0.4  # gaps between the shares of p-values and the uniform ones
 
 
@@ -30,21 +35,26 @@ class Pulse:
             self.shares = [share / self.weight for share in self.shares]
             self.weight = 1.0
 
-    def read(self) -> Health:
-        """What the shares say."""
+    def read(self, expected: Sequence[float] = UNIFORM, risen: float = 0.0) -> Health:
+        """What the shares say, against those expected below 0.1 .. 0.9; `risen` is how far the level has, in logs."""
         if self.rows < ENOUGH:
             return Health("healthy", 0.0, f"too few rows to tell: {self.rows} of {ENOUGH}")
         total, below, gap = sum(self.shares), 0.0, 0.0
         for i, share in enumerate(self.shares[:-1], 1):
             below += share / total
-            if abs(below - i / BINS) > abs(gap):
-                gap = below - i / BINS
+            if abs(below - expected[i - 1]) > abs(gap):
+                gap = below - expected[i - 1]
         if gap >= BROKEN:
             return Health("miscalibrated", gap, "losses are far above those of training: refit on recent normal rows")
         if gap >= DRIFTING:
             return Health(
                 "drifting", gap, "losses have grown since training: recalibrate(recent normal rows), or refit"
             )
+        if risen >= RISEN:
+            return Health(
+                "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level has followed: "
+                "recalibrate(recent normal rows), or refit",
+            )  # fmt: skip
         if gap <= -SILENT:
             return Health(
                 "miscalibrated", gap, "losses are far below those of training, so alarms are rarer than the budget "

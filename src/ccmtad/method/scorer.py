@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..results import Health
 from .accumulate import Accumulator
 from .health import Pulse
 from .level import Level
@@ -105,12 +106,18 @@ class Scorer:
             if s > score:
                 pvalue, evidence, score = p, b, s
         alarm = self._alarm(score, unit)
+        high = score > unit  # announced or not
         for track in self.tracks:
             if track.level is not None:
-                track.level.follow(track.average, alarm)
-        if not alarm:
+                track.level.follow(track.average, high)
+        if not high:
             self.pulse.step(first[0])
         return Scored(pvalue, evidence, score, alarm)
+
+    def health(self) -> Health:
+        """Whether the calibration still fits."""
+        quick = self.tracks[0]
+        return self.pulse.read(quick.scale.shares, 0.0 if quick.level is None else quick.level.log - quick.level.base)
 
     def _alarm(self, score: float, threshold: float) -> bool:
         """Above the threshold, for long enough, and long enough after the last event."""

@@ -121,11 +121,11 @@ class Stream:
         blame = combiner.blame(error, present)[0] if alarm else None
         event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
         later = partial(_first, combiner.blame, error, present)
-        health = self.scorer.pulse.read()
+        health = self.scorer.health()
         return Step(now.index, True, loss, p, b, score, alarm, event, change, health, now.notes, later)
 
     def _unjudged(self, index: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
-        nobody, health = partial(_nobody, len(self.model.channels)), self.scorer.pulse.read()
+        nobody, health = partial(_nobody, len(self.model.channels)), self.scorer.health()
         return Step(index, False, float("nan"), 1.0, 0.0, 0.0, False, event, change, health, notes, nobody)
 
     def _hold(self, values: Floats, notes: list[str]) -> NDArray[np.bool_] | None:

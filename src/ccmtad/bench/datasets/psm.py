@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ...method import missing
 from .entity import Entity, Truth, source
-from .table import frame, numbers, read_bytes
+from .table import frame, held, numbers, read_bytes
 
 __all__ = ["Psm"]
 
@@ -37,7 +37,10 @@ class Psm:
         train, test, labels = (table.drop("timestamp_(min)") for table in tables)
         if train.columns != test.columns:
             raise InputError("train.csv and test.csv must have the same columns")
-        filled = [frame(missing.fill(numbers(t, n)), t.columns) for t, n in zip((train, test), FILES, strict=False)]
+        filled = [
+            frame(missing.fill(numbers(train, FILES[0])), train.columns),
+            frame(held(numbers(test, FILES[1])), test.columns),
+        ]
         anomalous = np.asarray(numbers(labels, FILES[2])[:, 0] > 0)
         if len(anomalous) != len(filled[1]):
             raise InputError(f"test_label.csv must have {len(filled[1])} rows, as test.csv has; got {len(anomalous)}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, MissingExtraError
 from ...method import missing
 from .entity import Entity, Truth
-from .table import frame, read_bytes
+from .table import frame, held, read_bytes
 
 __all__ = ["CHANNELS", "Swat"]
 
@@ -53,8 +53,8 @@ class Swat:
         inner = self.folder / "SWaT" if (self.folder / "SWaT").is_dir() else self.folder
         if (inner / "train.npy").is_file() and (inner / "test.npz").is_file():
             train = np.load(inner / "train.npy").astype(np.float64)
-            with np.load(inner / "test.npz") as held:
-                test, anomalous = held["x"].astype(np.float64), held["y"].ravel() > 0
+            with np.load(inner / "test.npz") as arrays:
+                test, anomalous = arrays["x"].astype(np.float64), arrays["y"].ravel() > 0
         else:
             train, _ = _table(_one(inner, "normal"))
             test, anomalous = _table(_one(inner, "attack"))
@@ -64,7 +64,7 @@ class Swat:
                 raise InputError(f"SWaT {part} must have {len(CHANNELS)} channels; got shape {values.shape}")
         silent = [CHANNELS.index(name) for name in SILENCED]
         train[:, silent] = test[:, silent] = 0.0
-        frames = [frame(missing.fill(values), CHANNELS) for values in (train, test)]
+        frames = [frame(missing.fill(train), CHANNELS), frame(held(test), CHANNELS)]
         return Entity(self.name, entity, frames[0], frames[1], Truth(anomalous), {"smooth": 50})
 
 

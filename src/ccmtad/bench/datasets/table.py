@@ -13,7 +13,7 @@ from ...frame import Frame
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["frame", "numbers", "read", "read_bytes"]
+__all__ = ["frame", "held", "numbers", "read", "read_bytes"]
 
 
 def read(path: Path) -> "pl.DataFrame":
@@ -45,6 +45,13 @@ def numbers(table: "pl.DataFrame", name: str) -> NDArray[np.float64]:
         return table.select(pl.all().cast(pl.Float64)).to_numpy().astype(np.float64)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{name} must hold numbers; got {error}") from error
+
+
+def held(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Missing values replaced by the last one before them; before a first value they stay missing."""
+    rows = np.arange(len(values))[:, None]
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, rows), axis=0)
+    return np.where(last < 0, np.nan, np.take_along_axis(values, np.maximum(last, 0), axis=0))
 
 
 def frame(values: NDArray[np.float64], channels: list[str]) -> Frame:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...method import missing
 from .entity import Entity, Truth
-from .table import frame, numbers, read, read_bytes
+from .table import frame, held, numbers, read, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class Wadi:
         train, test = (numbers(t.select(channels), "WADI") for t in (normal, attacked))
         full = np.isnan(train).mean(axis=0) <= EMPTY
         kept = [name for name, there in zip(channels, full, strict=True) if there]
-        train, test = missing.fill(train[:, full]), missing.fill(test[:, full])
+        train, test = missing.fill(train[:, full]), held(test[:, full])
         if SILENCED in kept:
             train[:, kept.index(SILENCED)] = test[:, kept.index(SILENCED)] = 0.0
         anomalous = _labels(read(inner / "WADI_labels.csv"), attacked)
@@ -84,7 +84,10 @@ def _labels(labels: "pl.DataFrame", attacked: "pl.DataFrame") -> Bools:
     if "label" in labels.columns:
         if len(labels) != len(attacked):
             raise InputError(f"WADI_labels.csv must have {len(attacked)} rows, as the attack file; got {len(labels)}")
-        return np.asarray(labels["label"].to_numpy() > 0)
+        label = labels["label"].to_numpy()
+        if not np.isin(label, (0, 1)).all():
+            raise InputError("WADI_labels.csv must hold 0 (normal) and 1 (attack) as labels; it holds others")
+        return np.asarray(label > 0)
     if not {"start", "end"} <= set(labels.columns):
         raise InputError(f"WADI_labels.csv must have a column label, or start and end; got {labels.columns}")
     moment = attacked.select(pl.concat_str("Date", pl.lit(" "), "Time").str.strip_chars().str.to_datetime(TIME))
