@@ -52,7 +52,7 @@ class Pulse:
             )
         if risen >= RISEN:
             return Health(
-                "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level has followed: "
+                "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level followed: "
                 "recalibrate(recent normal rows), or refit",
             )  # fmt: skip
         if gap <= -SILENT:
