@@ -105,10 +105,9 @@ class Total:
 def score(held: dict[str, Any], settings: Settings, kind: str = "") -> Scores:
     """What comes after the network."""
     normal, test = held[f"{kind}val"].astype(np.float64), held[f"{kind}test"].astype(np.float64)
-    combiner, ends = Combiner.fit(normal, settings.combine), held["vends"]
-    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
-    losses[ends - ends[0]] = combiner.loss(normal)
-    return batch.calibrate(losses, settings, ROWS_PER_ALARM).score(combiner.loss(test))
+    combiner = Combiner.fit(normal, settings.combine)
+    calibration = batch.calibrate(batch.in_order(combiner.loss(normal), held["vends"]), settings, ROWS_PER_ALARM)
+    return calibration.score(combiner.loss(test))
 
 
 def long_events(data: Path, cache: Path) -> None:

@@ -195,6 +195,10 @@ class Settings:
         """Rows a missing value holds its last one."""
         return self.window if self.hold is None else self.hold
 
+    def rows_per_alarm(self, period: float | None) -> float:
+        """The budget in rows, `period` seconds apart; of no account, so infinite, where the threshold is given."""
+        return Budget.parse(self.budget).rows_per_alarm(period) if self.threshold == "auto" else float("inf")
+
     @property
     def online(self) -> bool:
         """Whether nothing computed at a row uses a later one."""

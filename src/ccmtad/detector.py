@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Budget, Settings
+from .config import Settings
 from .errors import FileError, InputError, NotFittedError, SettingError
 from .fitting import Lesson, warn_of_budget
 from .frame import Frame, inside
-from .method.calibrate import Support
+from .method.budget import Support
 from .results import Detection, Epoch
 from .runtime import artefact, batch, snapshot
 from .runtime.model import Model
@@ -125,14 +125,10 @@ class Detector:
                 f"normal must hold at least {model.settings.window + 1} rows in a row; got {len(frame)} rows, "
                 f"{len(series.ends)} of which can be judged"
             )
-        losses = np.full(int(series.ends[-1] - series.ends[0]) + 1, np.nan)
-        losses[series.ends - series.ends[0]] = batch.losses(
-            model.engine, model.combiner, series.rows, series.ends, series.present
+        losses = batch.losses(model.engine, model.combiner, series.rows, series.ends, series.present)
+        calibration = batch.calibrate(
+            batch.in_order(losses, series.ends), model.settings, model.settings.rows_per_alarm(model.period)
         )
-        rows_per_alarm = np.inf
-        if model.settings.threshold == "auto":
-            rows_per_alarm = Budget.parse(model.settings.budget).rows_per_alarm(model.period)
-        calibration = batch.calibrate(losses, model.settings, rows_per_alarm)
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
         self._model, self._training_scores = replace(model, calibration=calibration), np.empty(0)

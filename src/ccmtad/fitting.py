@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Budget, Settings
+from .config import Settings
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .method import cluster, missing, timeline, windows
@@ -57,9 +57,7 @@ class Lesson:
             log.warning("train: %d rows are not later than the ones before them and are ignored", int((~kept).sum()))
         times = None if frame.times is None else frame.times[kept]
         period = timeline.median_period(times)
-        rows_per_alarm = np.inf
-        if settings.threshold == "auto":
-            rows_per_alarm = Budget.parse(settings.budget).rows_per_alarm(period)
+        rows_per_alarm = settings.rows_per_alarm(period)
         bad = np.zeros(int(kept.sum()), dtype=np.bool_) if bad is None else bad[kept]
         values = np.where(bad[:, None], np.nan, frame.values[kept])
         _check_channels(values, frame.channels, "train")

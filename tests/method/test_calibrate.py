@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from ccmtad.method import calibrate, events
+from ccmtad.method import budget, events
 from ccmtad.method.accumulate import accumulate
-from ccmtad.method.calibrate import Calibration, Scale, choose_alpha, mixture_bound, simulated_peaks
+from ccmtad.method.budget import observed_threshold, simulated_peaks, simulated_threshold
+from ccmtad.method.calibrate import Calibration, Scale, choose_alpha, mixture_bound
 from ccmtad.method.evidence import evidence, pvalue
 
 
@@ -32,7 +33,7 @@ def rows_between_alarms(fitted: Calibration, losses: np.ndarray[tuple[int], np.d
 )
 def test_streams_simulated_side_by_side_score_as_one_alone(tail: str, reset: str, references: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibrate, "CHAINS", 3)
+        patch.setattr(budget, "CHAINS", 3)
         peaks = simulated_peaks(references, tail, 0.05, 5, reset, 1, 900, seed)  # type: ignore[arg-type]
     random = np.random.default_rng(seed)
     draws = np.array([random.integers(0, references + 1, 3) for _ in range(300)])
@@ -78,7 +79,7 @@ def test_clustered_losses_keep_the_budget_that_independence_would_break() -> Non
             patience=5,
             reset="carried",
             tail="conformal",
-            threshold=fitted.simulated_threshold(fitted.scales[0], 2_000),
+            threshold=simulated_threshold(fitted, fitted.scales[0], 2_000),
         )
         kept.append(rows_between_alarms(fitted, fresh))
         broken.append(rows_between_alarms(naive, fresh))
@@ -90,7 +91,7 @@ def test_clustered_losses_keep_the_budget_that_independence_would_break() -> Non
 def test_a_rarer_budget_never_has_a_lower_threshold(references: int) -> None:
     fitted = calibration(references, "conformal", "carried")
     scale = fitted.scales[0]
-    thresholds = [fitted.simulated_threshold(scale, rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
+    thresholds = [simulated_threshold(fitted, scale, rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
     assert thresholds == sorted(thresholds)
     assert thresholds[0] > 0
     assert np.isfinite(thresholds[-1])
@@ -127,7 +128,7 @@ def test_a_break_in_the_validation_part_does_not_join_what_lies_around_it() -> N
     broken = np.concatenate([burst, [np.nan], burst[::-1]] * 8)
     fitted = Calibration.fit(joined, 100, patience=5, reset="carried", tail="conformal")
     scale = fitted.scales[0]
-    assert fitted.observed_threshold(scale, broken, 100)[0] < fitted.observed_threshold(scale, joined, 100)[0]
+    assert observed_threshold(fitted, scale, broken, 100)[0] < observed_threshold(fitted, scale, joined, 100)[0]
 
 
 @pytest.mark.parametrize("tail", ["conformal", "pareto"])

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from ..config import Budget
 from ..frame import Frame
 from ..results import Detection
 from ..runtime import batch
@@ -95,5 +94,5 @@ def calibrated(detector: "Detector", train: Frame, make: Callable[[Floats, int],
     engine = make(series.rows[:cut], settings.window)
     ends = series.ends[series.ends >= cut]
     combiner, losses = batch.normal(engine, series.rows, ends, series.present, settings.combine)
-    calibration = batch.calibrate(losses, settings, Budget.parse(settings.budget).rows_per_alarm(model.period))
+    calibration = batch.calibrate(losses, settings, settings.rows_per_alarm(model.period))
     return Baseline(replace(model, combiner=combiner, calibration=calibration), engine)

@@ -101,8 +101,7 @@ def outliers(make: Callable[[int], Any], lesson: Lesson, test: Frame, _: bool = 
     detector.fit(_training_rows(lesson))
     series = lesson.series(test)
     score = _spread(detector.decision_function(series.rows[series.ends]), series, len(test))
-    validation = np.full(int(lesson.validation[-1] - lesson.validation[0]) + 1, np.nan)
-    validation[lesson.validation - lesson.validation[0]] = detector.decision_function(lesson.rows[lesson.validation])
+    validation = batch.in_order(detector.decision_function(lesson.rows[lesson.validation]), lesson.validation)
     own = score > detector.threshold_ if hasattr(detector, "threshold_") else None
     return Fitted(Losses(validation, score), own=own)
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..config import Settings
 from ..errors import FileError, SettingError
-from ..method.calibrate import Calibration, Scale, Support
+from ..method.budget import Support
+from ..method.calibrate import Calibration, Scale
 from ..method.cluster import Clusters, widths
 from ..method.combine import Combiner
 from ..method.scale import Scaler

@@ -18,7 +18,7 @@ from .model import Model, Series
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["blames", "calibrate", "detect", "losses", "normal"]
+__all__ = ["blames", "calibrate", "detect", "in_order", "losses", "normal"]
 
 Errors = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -89,9 +89,14 @@ def normal(
     there = None if present is None else present[ends]
     errors = np.concatenate([error for _, error in engine.errors(rows, ends)])
     combiner = Combiner.fit(errors, combine, there)
-    losses = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
-    losses[ends - ends[0]] = combiner.loss(errors, there)
-    return combiner, losses
+    return combiner, in_order(combiner.loss(errors, there), ends)
+
+
+def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
+    """The losses of the rows `ends` in order of time, NaN where the series breaks."""
+    series = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
+    series[ends - ends[0]] = losses
+    return series
 
 
 def calibrate(losses: NDArray[np.float64], settings: Settings, rows_per_alarm: float) -> Calibration:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...frame import Frame
 
-__all__ = ["Dataset", "Entity", "Source", "Truth", "join", "source"]
+__all__ = ["Dataset", "Entity", "Source", "Truth", "join", "own_folder", "source"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,11 @@ def join(entities: Sequence[Entity], validation: float) -> Entity:
     truth = np.concatenate([entity.truth.anomalous for entity in entities])
     test = frame([entity.test.values for entity in entities])
     return Entity(first.dataset, "all", frame(parts), test, Truth(truth), first.settings)
+
+
+def own_folder(folder: Path, name: str) -> Path:
+    """The folder of that name inside, where there is one: several datasets have a `train.csv`."""
+    return folder / name if (folder / name).is_dir() else folder
 
 
 class Source(Protocol):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...method import missing
-from .entity import Entity, Truth, source
+from .entity import Entity, Truth, own_folder, source
 from .table import frame, held, numbers, read_bytes
 
 __all__ = ["Psm"]
@@ -27,7 +27,7 @@ class Psm:
         return ["PSM"]
 
     def read(self, entity: str) -> Entity:
-        inner = self.folder / "PSM" if (self.folder / "PSM").is_dir() else self.folder
+        inner = own_folder(self.folder, "PSM")
         files = source(inner, "PSM.zip", "test_label.csv", CURE)
         prefix = next((n.removesuffix(FILES[2]) for n in files.names() if n.endswith(FILES[2])), "")
         tables = [read_bytes(files.read(prefix + name), name) for name in FILES]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, MissingExtraError
 from ...method import missing
-from .entity import Entity, Truth
+from .entity import Entity, Truth, own_folder
 from .table import frame, held, read_bytes
 
 __all__ = ["CHANNELS", "Swat"]
@@ -50,7 +50,7 @@ class Swat:
         return ["SWaT"]
 
     def read(self, entity: str) -> Entity:
-        inner = self.folder / "SWaT" if (self.folder / "SWaT").is_dir() else self.folder
+        inner = own_folder(self.folder, "SWaT")
         if (inner / "train.npy").is_file() and (inner / "test.npz").is_file():
             train = np.load(inner / "train.npy").astype(np.float64)
             with np.load(inner / "test.npz") as arrays:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...method import missing
-from .entity import Entity, Truth
+from .entity import Entity, Truth, own_folder
 from .table import frame, held, numbers, read, read_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Wadi:
         return ["WADI"]
 
     def read(self, entity: str) -> Entity:
-        inner = self.folder / "WADI" if (self.folder / "WADI").is_dir() else self.folder
+        inner = own_folder(self.folder, "WADI")
         for name in ("WADI_14days.csv", "WADI_attackdata.csv", "WADI_labels.csv"):
             if not (inner / name).is_file():
                 raise InputError(f"folder must hold {name}; got {str(inner)!r}: {CURE}")
