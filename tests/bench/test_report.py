@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ccmtad.bench.report import markdown, page, published, sections
+from ccmtad.bench.report import Section, markdown, page, published, sections
 from ccmtad.bench.summary import Figure, groups
 
 
@@ -91,6 +91,16 @@ def test_the_page_is_self_contained() -> None:
     assert not re.search(r"(src|href)\s*=|https?://|@import|url\(", text)
     assert "{{" not in text
     assert "<b>online</b>" in text
+
+
+def test_the_page_shows_bold_words_wherever_they_stand_and_paragraphs_apart() -> None:
+    text = page(sections(records()))
+    assert "<td><b>this library, oracle</b></td>" in text
+    assert "**" not in text
+    assert text.count("<p>Columns that") == 2
+    cell = Section(1, "a", "", ("**x** & y",), (("1 < **2** ** 3",),))
+    assert "<th><b>x</b> &amp; y</th>" in page([cell])
+    assert "<td>1 &lt; <b>2</b> ** 3</td>" in page([cell])
 
 
 def test_figures_say_their_spread_only_when_there_is_one() -> None:

@@ -1,18 +1,16 @@
-"""The results as tables, Markdown or HTML, with the published numbers beside ours."""
+"""The results as tables, with the published numbers beside ours."""
 
-import html
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from .protocol import COLUMNS
+from .render import Section, markdown, page
 from .summary import Figure, Group, Record, groups
 
 __all__ = ["Section", "glance", "markdown", "page", "published", "sections"]
 
-LABEL_FREE = ("online", "corrected", "point", "own")
 TITLES = {
     "pca": "PCA error",
     "iforest": "isolation forest",
@@ -21,31 +19,22 @@ TITLES = {
     "random": "random score",
 }
 WHOLE = {"SMD": 28}  # entities of the datasets that may come in part
-LEGEND = (
-    "**online** rows in alarm when they arrived; **corrected** after boundary correction; **point** no accumulation, "
-    "the threshold from validation losses; **own** the method's own threshold at 1 % contamination. None of these has "
-    "seen a label. **oracle** columns chose alpha and threshold on the test labels, per entity; **oracle epoch** also "
-    "the epoch of training (for the random score: the best of as many draws); **point oracle** the threshold alone. "
-    "(Where a detector has two scales, an oracle chooses for the p-values of the one that led.) "
-    "Means over seeds ± their standard deviation; a method without ± does not depend on the seed. PR-AUC: trapezoid "
-    "under the exact curve over thresholds. VUS: TSB-AD's definition, window 100, 250 thresholds, of the score. Range "
-    "F1: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. Affiliation F1: Huet et al. These are "
-    "means over entities."
-)
+LEGEND = """\
+Columns that have seen no label: **online** rows in alarm when they arrived; **corrected** after boundary correction; \
+**point** no accumulation, the threshold from validation losses; **own** the method's own threshold at 1 % \
+contamination.
+
+Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two scales, \
+for the p-values of the one that led); **oracle epoch** also the epoch of training (for the random score: the best of \
+as many draws); **point oracle** the threshold alone.
+
+Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed. **PR-AUC**: \
+trapezoid under the exact curve over thresholds. **VUS**: TSB-AD's definition, window 100, 250 thresholds, of the \
+score. **Range F1**: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. **Affiliation F1**: Huet \
+et al. These are means over entities."""
 FALSE_EVENTS = "false events per 10,000 rows"
 ONE_DIGIT = {FALSE_EVENTS, "median delay"}
 PRESETS = {"authors": "the authors' settings", "paper": "the paper's settings", "default": "default settings"}
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, a paragraph, and a table."""
-
-    level: int
-    title: str
-    text: str = ""
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
 
 
 def sections(records: Sequence[Record]) -> list[Section]:
@@ -75,35 +64,6 @@ def glance(grouped: Sequence[Group]) -> Section:
         "alpha, threshold and epoch on the test labels, for ccmtad and for noise."
     )
     return Section(2, "At a glance", text, header, _rows(rows))
-
-
-def markdown(parts: Sequence[Section]) -> str:
-    lines: list[str] = []
-    for part in parts:
-        lines += ["#" * part.level + f" {part.title}", ""]
-        lines += [part.text, ""] if part.text else []
-        if part.header:
-            lines += [_line(part.header), _line(["---"] + ["---:"] * (len(part.header) - 1))]
-            lines += [_line(row) for row in part.rows] + [""]
-    return "\n".join(lines)
-
-
-def page(parts: Sequence[Section]) -> str:
-    """One self-contained HTML file."""
-    body = []
-    for part in parts:
-        body.append(f"<h{part.level}>{html.escape(part.title)}</h{part.level}>")
-        if part.text:
-            pieces = html.escape(part.text).split("**")
-            body.append(f"<p>{''.join(f'<b>{p}</b>' if i % 2 else p for i, p in enumerate(pieces))}</p>")
-        if part.header:
-            head = "".join(f"<th>{html.escape(cell)}</th>" for cell in part.header)
-            rows = "".join(
-                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>\n" for row in part.rows
-            )
-            body.append(f"<div><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>")
-    template = files(__package__).joinpath("report.html").read_text(encoding="utf-8")
-    return template.replace("{{ title }}", html.escape(parts[0].title)).replace("{{ body }}", "\n".join(body))
 
 
 def published() -> dict[str, list[dict[str, Any]]]:
@@ -248,7 +208,3 @@ def _text(figure: Figure | None, name: str = "") -> str:
 
 def _rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(row) for row in rows)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
