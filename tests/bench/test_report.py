@@ -80,6 +80,37 @@ def test_part_of_a_dataset_is_not_set_beside_the_whole() -> None:
     assert "this library, oracle" not in text
 
 
+def table(parts: list[Section], title: str) -> Section:
+    (found,) = (part for part in parts if part.title == title)
+    return found
+
+
+def late(entity: str, method: str, seed: int, delays: list[float | None]) -> dict[str, Any]:
+    found = record(entity, method, seed)
+    found["columns"]["online"] |= {"delay_at": delays}
+    return found
+
+
+def test_delays_are_given_for_each_false_alarm_period() -> None:
+    parts = sections(
+        [
+            late("a", "ccmtad", 0, [1.0, 3.0, 5.0, 7.0, None]),
+            late("b", "ccmtad", 0, [2.0, 3.0, 6.0, None, None]),
+            late("a", "ccmtad", 1, [3.0, 3.0, 7.0, 9.0, None]),
+            late("b", "ccmtad", 1, [4.0, 3.0, 8.0, None, None]),
+            late("a", "pca", 0, [0.0, 1.0, 1.0, 2.0, None]),
+            late("b", "pca", 0, [0.5, 1.0, 2.0, None, None]),
+        ]
+    )
+    found = table(parts, "Mean delay by false-alarm period (online score)")
+    assert found.header == ("method", "100 rows", "300 rows", "1,000 rows", "3,000 rows (1 of 2 entities)")
+    assert found.rows == (
+        ("ccmtad", "2.5 ± 1.4", "3.0 ± 0.0", "6.5 ± 1.4", "8.0 ± 1.4"),
+        ("PCA error", "0.2", "1.0", "1.5", "2.0"),
+    )
+    assert "lower is better. No entity has normal rows enough for longer periods." in found.text
+
+
 def test_the_point_adjusted_table_comes_only_when_asked_for_and_says_it_misleads() -> None:
     assert "oint-adjusted" not in markdown(sections(records()))
     asked = [record("a", "ccmtad", point_adjusted_f1=0.9)]
