@@ -1,16 +1,14 @@
 """The results as tables, with the published numbers beside ours."""
 
-import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
 from statistics import fmean
-from typing import Any
 
+from . import published
 from .protocol import COLUMNS, PERIODS
 from .render import Section, markdown, page
 from .summary import Figure, Group, Record, groups
 
-__all__ = ["Section", "glance", "markdown", "page", "published", "sections"]
+__all__ = ["Section", "glance", "markdown", "page", "sections"]
 
 TITLES = {
     "pca": "PCA error",
@@ -19,7 +17,6 @@ TITLES = {
     "difference": "last-value difference",
     "random": "random score",
 }
-WHOLE = {"SMD": 28}  # entities of the datasets that may come in part
 LEGEND = """\
 Columns that have seen no label: **online** rows in alarm when they arrived; **corrected** after boundary correction; \
 **point** no accumulation, the threshold from validation losses; **own** the method's own threshold at 1 % \
@@ -40,6 +37,18 @@ however long it lasts: all-positive, always in alarm, looks good by this and is 
 FALSE_EVENTS = "false events per 10,000 rows"
 ONE_DIGIT = {FALSE_EVENTS, "median delay", "mean delay"}
 PRESETS = {"authors": "the authors' settings", "paper": "the paper's settings", "default": "default settings"}
+LIKENESS = {
+    "authors": ", with the authors' settings.",
+    "paper": ", with the paper's general settings, not searched per entity: no like-for-like comparison.",
+    "default": ", with other settings: no like-for-like comparison.",
+}
+PAPER = """\
+As printed in the CCM-TAD paper, which chose epoch, hyperparameters, alpha and threshold on the test labels, and does \
+not give the parameters of its VUS, range F1 and affiliation F1. Protocol **1** is one model over all entities, **2** \
+one for each, metrics averaged, **3** one for each, F1 of summed counts; WADI, PSM and SWaT are one entity, for which \
+all are the same.
+
+In bold are ours, where we have the same figure; how alike the settings are is said with each dataset, above."""
 
 
 def sections(records: Sequence[Record]) -> list[Section]:
@@ -48,7 +57,7 @@ def sections(records: Sequence[Record]) -> list[Section]:
     found = [Section(1, "Benchmark results", LEGEND), glance(grouped)]
     for group in grouped:
         found += _group(group)
-    return found
+    return found + _paper(grouped)
 
 
 def glance(grouped: Sequence[Group]) -> Section:
@@ -69,11 +78,6 @@ def glance(grouped: Sequence[Group]) -> Section:
         "alpha, threshold and epoch on the test labels, for ccmtad and for noise."
     )
     return Section(2, "At a glance", text, header, _rows(rows))
-
-
-def published() -> dict[str, list[dict[str, Any]]]:
-    """The paper's tables."""
-    return tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))
 
 
 def title(method: str) -> str:
@@ -109,14 +113,16 @@ def _group(group: Group) -> list[Section]:
             Section(3, "Point-adjusted F1: misleading, shown on request", text, ("method", *columns), _rows(rows))
         )
     found += _paired(group, columns)
-    return found + _published(group)
+    return found + _beside(group)
 
 
 def _name(group: Group) -> str:
-    plan = group.plan
-    extra = ", ".join(f"{name} {value}" for name, value in plan["settings"].items())
-    name = f"{group.dataset}, {PRESETS[plan['preset']]}" + (f" ({extra})" if extra else "")
-    return name + (", one model over all entities" if plan["combined"] else "")
+    return f"{group.dataset}, {_settings(group)}" + (", one model over all entities" if group.plan["combined"] else "")
+
+
+def _settings(group: Group) -> str:
+    extra = ", ".join(f"{name} {value}" for name, value in group.plan["settings"].items())
+    return PRESETS[group.plan["preset"]] + (f" ({extra})" if extra else "")
 
 
 def _facts(group: Group) -> str:
@@ -124,9 +130,11 @@ def _facts(group: Group) -> str:
     column = "online"
     per_entity = {r["entity"]: r["columns"][column] for r in group.records}
     rows, anomalous = (sum(c[key] for c in per_entity.values()) for key in ("rows", "positives"))
-    entities = f"{len(per_entity)} entities" if not group.single else "one entity"
-    if group.dataset in WHOLE and not group.single and len(per_entity) < WHOLE[group.dataset]:
-        entities += f" of the {WHOLE[group.dataset]} published"
+    entities = "One entity" if group.single else f"{len(per_entity)} entities"
+    if published.part(group):
+        entities = f"**{published.part(group)}**"
+    elif group.plan["combined"]:
+        entities = "All entities in one series"
     online = "" if all(r["online"] for r in group.records) else " **Not online: the centred average looks ahead.**"
     versions = ", ".join(f"{name} {number}" for name, number in first["versions"].items())
     seeds = len({record["seed"] for record in group.records})
@@ -182,60 +190,70 @@ def _delay(group: Group, method: str, period: int, entities: Sequence[str]) -> F
     return Figure.of(means) if means else None
 
 
-def _published(group: Group) -> list[Section]:
-    """The paper's table for this dataset, ours put among it."""
-    column = "oracle epoch" if group.has("oracle epoch") else "oracle"
-    ours_by = {1: "F1, protocol 3"} if group.plan["combined"] else {2: "F1, protocol 2", 3: "F1, protocol 3"}
-    if group.single and not group.plan["combined"]:
-        ours_by = {0: "F1, protocol 3"}
-    tables = published()
-    rows: list[list[str]] = []
-    for protocol, name in ours_by.items():
-        for entry in tables["best_f1"]:
-            # For a single entity the protocols are all the same.
-            if group.dataset in entry and (protocol == 0 or entry.get("protocol") == protocol):
-                rows.append(
-                    [
-                        entry["method"],
-                        str(protocol or ""),
-                        f"{entry[group.dataset]:.3f}",
-                        *_others(entry, tables, group),
-                    ]
-                )
-        if group.dataset in WHOLE and len(group.entities) < WHOLE[group.dataset] and not group.plan["combined"]:
-            continue
-        ours = [group.figure("ccmtad", column, n) for n in (name, "PR-AUC", "VUS-PR", "VUS-ROC")]
-        if ours[0] is not None:
-            rows.append([f"**this library, {column}**", str(protocol or ""), *map(_text, ours)])
-    if not rows:
+def _beside(group: Group) -> list[Section]:
+    """The paper's figures for its own method on this dataset, beside ours."""
+    if group.dataset not in published.DATASETS or "ccmtad" not in group.methods:
         return []
+    heading = "Beside the paper"
+    if published.part(group):
+        text = f"Not the same data: this is {published.part(group)}. The paper's numbers are at the end, without ours."
+        return [Section(3, heading, text)]
+    found = published.beside(group)
+    column = published.column(group)
     text = (
-        "As printed in the CCM-TAD paper, which chose epoch, hyperparameters, alpha and threshold on the test labels. "
-        f"Ours beside it is the {column} column"
+        f"The paper chose epoch, hyperparameters, alpha and threshold on the test labels. Ours is the {column} column"
+        + ("" if column == "oracle epoch" else " (the epoch not chosen)")
+        + LIKENESS["default" if group.plan["settings"] else group.plan["preset"]]
     )
-    text += {
-        "authors": ", with the authors' settings for each entity.",
-        "paper": ", with the paper's general settings, not searched per entity: no like-for-like comparison.",
-    }.get(group.plan["preset"], ", with other settings: no like-for-like comparison.")
-    if group.dataset in WHOLE and len(group.entities) < WHOLE[group.dataset]:
-        text += f" The paper has all {WHOLE[group.dataset]} machines, we {len(group.entities)}: ours are left out here."
-    header = ("method", "protocol", "best F1", "PR-AUC", "VUS-PR", "VUS-ROC")
-    return [Section(3, "Published", text, header, _rows(rows))]
+    absent = [name for name in published.METRICS.values() if not any(key.startswith(name) for key in found)]
+    text += f" The paper gives no {' and no '.join(absent)} here." if absent else ""
+    names = (
+        "CCM-TAD, as printed",
+        "CCM-TAD, mean of five seeds",
+        f"**this library, {column}**",
+        f"random score, {column}",
+    )
+    rows = [(name, *cells) for name, *cells in zip(names, *found.values(), strict=True) if any(cells)]
+    return [Section(3, heading, text, ("", *found), _rows(rows))]
 
 
-def _others(entry: dict[str, Any], tables: dict[str, list[dict[str, Any]]], group: Group) -> list[str]:
-    """The other metrics of the same method under the same protocol; the paper gives those of protocol 3 as 2."""
-    cells = []
-    for metric in ("pr_auc", "vus_pr", "vus_roc"):
-        protocol = {3: 2}.get(entry.get("protocol", 0), entry.get("protocol"))
-        wanted = {None, protocol} if len(group.entities) == 1 and not group.plan["combined"] else {protocol}
-        found = [
-            other[group.dataset]
-            for other in tables[metric]
-            if other["method"] == entry["method"] and other.get("protocol") in wanted and group.dataset in other
-        ]
-        cells.append(f"{found[0]:.3f}" if found else "")
-    return cells
+def _paper(grouped: Sequence[Group]) -> list[Section]:
+    """Every number of the paper, ours among them."""
+    named = [
+        (f"**this library, {_settings(group)}, {published.column(group)}**", group)
+        for group in grouped
+        if group.dataset in published.DATASETS
+    ]
+    if not named:
+        return []
+    seen = {group.dataset for _, group in named}
+    parts = seen - {group.dataset for _, group in named if not published.part(group)}
+    text = PAPER
+    if absent := [name for name in published.DATASETS if name not in seen]:
+        text += f" We have no results here for {', '.join(absent)}."
+    if parts:
+        text += f" Ours for {', '.join(sorted(parts))} cover only part of it and are left out."
+    found = [Section(2, "All numbers of the paper", text)]
+    for metric, label in published.METRICS.items():
+        lines = published.with_ours(published.printed(metric), metric, named)
+        rows = [[line.method, str(line.protocol or ""), *_cells(line)] for line in lines]
+        found.append(
+            Section(3, label[0].upper() + label[1:], "", ("method", "protocol", *published.DATASETS), _rows(rows))
+        )
+    rows = [
+        [line.method, published.METRICS[metric], *_cells(line)]
+        for metric in published.SEEDED
+        for line in published.with_ours(published.over_seeds(metric), metric, named)
+    ]
+    text = (
+        "The paper does not say by which protocol: our F1 beside it is of protocol 3, its usual one; the rest are "
+        "means over entities. Ours are over as many seeds as is said above."
+    )
+    return [*found, Section(3, "Mean of five seeds", text, ("method", "metric", *published.DATASETS), _rows(rows))]
+
+
+def _cells(line: published.Line) -> list[str]:
+    return [line.cells.get(name, "") for name in published.DATASETS]
 
 
 def _text(figure: Figure | None, name: str = "") -> str:
