@@ -80,6 +80,14 @@ def table(parts: list[Section], title: str) -> Section:
     return found
 
 
+def test_one_entity_has_no_interval_over_entities() -> None:
+    title = "ccmtad minus PCA error, paired"
+    found = table(sections([record("PSM", "ccmtad", dataset="PSM"), record("PSM", "pca", dataset="PSM")]), title)
+    assert found.header == ("column", "difference ± over seeds")
+    assert found.rows[0] == ("online", "0.000")
+    assert table(sections(records()), title).rows[0][::3] == ("online, F1, protocol 2", "0 / 0")
+
+
 def test_published_numbers_stand_beside_ours() -> None:
     parts = sections(records())
     found = table(parts, "Beside the paper")

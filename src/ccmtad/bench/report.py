@@ -152,12 +152,13 @@ def _paired(group: Group, columns: Sequence[str]) -> list[Section]:
         for name in ("F1, protocol 3",) if group.single else ("F1, protocol 2", "F1, protocol 3"):
             paired = group.paired("ccmtad", "pca", column, name)
             if paired is not None:
-                interval = "" if group.single else f"{paired.low:+.3f} to {paired.high:+.3f}"
-                rows.append(
-                    [f"{column}, {name}", paired.difference.text(), interval, f"{paired.better} / {paired.worse}"]
-                )
+                interval = f"{paired.low:+.3f} to {paired.high:+.3f}"
+                label = column if group.single else f"{column}, {name}"
+                rows.append([label, paired.difference.text(), interval, f"{paired.better} / {paired.worse}"])
     header = ("column", "difference ± over seeds", "90 % interval over entities", "entities better / worse")
-    return [Section(3, "ccmtad minus PCA error, paired", "", header, _rows(rows))] if rows else []
+    shown = 2 if group.single else 4  # one entity has no spread over entities
+    rows = [row[:shown] for row in rows]
+    return [Section(3, "ccmtad minus PCA error, paired", "", header[:shown], _rows(rows))] if rows else []
 
 
 def _delays(group: Group) -> list[Section]:
