@@ -2,8 +2,11 @@
 
 import logging
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ccmtad import CcmtadError, ChannelError, Detector, Event, Frame, InputError, NotFittedError, SettingError
-from ccmtad.simulate import Fault, Run, simulate
+from ccmtad.simulate import Fault, Run, schedule, simulate
 
 Array = NDArray[np.float64]
 
@@ -508,3 +511,88 @@ def test_real_telemetry_fits_and_detects(entity: str, telemanom: Callable[[str],
     assert np.isfinite(result.loss[23:]).all()
     assert float(np.mean(~detector.detect(train).alarm)) > 0.9
     assert min(epoch.validation for epoch in detector.history_) < 0.5 * detector.history_[0].validation
+
+
+def test_another_budget_is_another_threshold_and_nothing_else(fitted: Detector) -> None:
+    run = simulate(1_500, seed=8, faults=schedule(1_500, count=2))
+    same = fitted.with_budget(fitted.settings.budget)
+    assert same.threshold_ == fitted.threshold_
+    assert same.model_.fingerprint == fitted.model_.fingerprint
+    found = fitted.backtest(run.frame, ["1/20 rows", "1/2000 rows"])
+    loose, strict = found["1/20 rows"], found["1/2000 rows"]
+    assert loose.threshold < strict.threshold < fitted.threshold_
+    for budget, one in found.items():
+        alone = fitted.with_budget(budget).detect(run.frame)
+        np.testing.assert_array_equal(one.score, alone.score)
+        assert one.events == alone.events
+    np.testing.assert_array_equal(loose.loss, strict.loss)
+    with pytest.raises(SettingError, match="budgets must name at least one budget; got none"):
+        fitted.backtest(run.frame, [])
+    with pytest.raises(SettingError, match="budget must read like"):
+        fitted.with_budget("often")
+
+
+def test_progress_is_told_from_start_to_end(fitted: Detector) -> None:
+    shares: list[float] = []
+    fitted.detect(simulate(25_000, seed=8).frame, progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < 0.1
+    assert 0.8 < shares[-1] <= 1
+
+
+def test_another_budget_needs_no_scikit_learn(fitted: Detector, tmp_path: Path) -> None:
+    rows = simulate(11_000, seed=1).frame  # 2,200 normal losses: enough for the paper's bound on alpha
+    detector = Detector(epochs=1, width=8).fit(rows)
+    detector.save(tmp_path / "plant.ccm")
+    code = (
+        "import sys\nsys.modules['sklearn'] = sys.modules['torch'] = None\nfrom ccmtad import Detector\n"
+        f"d = Detector.load({str(tmp_path / 'plant.ccm')!r}).with_budget('1/500 rows')\nprint(d.threshold_, d.alpha_)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    expected = detector.with_budget("1/500 rows")
+    assert printed.split() == [str(expected.threshold_), str(detector.alpha_)]
+    assert fitted.alpha_ == fitted.with_budget("1/500 rows").alpha_
+
+
+def test_a_channel_that_never_moves_is_not_blamed_unless_it_does() -> None:
+    random = np.random.default_rng(0)
+    wave = np.sin(np.arange(3_000) / 11)[:, None] * [1.0, -1.0, 0.5] + 0.02 * random.normal(size=(3_000, 3))
+    rows = np.c_[wave, np.full(3_000, 7.0)]
+    detector = Detector(epochs=3, width=8, window=6, budget="1/500 rows").fit(rows[:2_500])
+    for broken, blamed in ((0, False), (3, True)):
+        recent = rows[2_500:].copy()
+        recent[300:340, broken] += 3.0
+        found = detector.detect(recent)
+        event = max(found.events, key=lambda one: one.severity)
+        assert ("3" in event.channels) == blamed
+        assert str(broken) in event.channels[:3]
+        assert (found.blame[:300, 3] == 0).all()
+        stream = detector.stream()
+        steps = [stream.update(row) for row in recent]
+        np.testing.assert_allclose([step.blame for step in steps], found.blame, rtol=1e-4, atol=1e-6)
+
+
+def test_another_sampling_is_told(fitted: Detector, plant: Run, caplog: pytest.LogCaptureFixture) -> None:
+    start = plant.frame.times
+    assert start is not None
+    slow = Frame(plant.frame.values[:300], plant.frame.channels, start[0] + (start[:300] - start[0]) * 5)
+    fitted.detect(slow)
+    assert "one row every 5 minutes, and every 1 minute in training" in caplog.text
+
+
+def test_an_event_that_became_the_new_normal_is_said_to_have(plant: Run) -> None:
+    detector = Detector(epochs=2, width=16, accept=300, settle=200, budget="1/300 rows").fit(plant.frame)
+    recent = plant.frame.values[:3_000].copy()
+    recent[1_000:, 3] += 5 * np.ptp(plant.frame.values[:, 3])
+    found = detector.detect(recent)
+    long = next(event for event in found.events if event.alarm >= 990)
+    assert found.accepted(long)
+    stream = detector.stream()
+    told = [i for i, row in enumerate(recent) if "new normal" in " ".join(stream.update(row).notes)]
+    high = np.flatnonzero(found.score > found.threshold)
+    first = high[high >= 1_000][0]
+    assert told[0] == first + 300
+    assert np.isnan(found.loss).sum() == 23
+    for other in ({"accept": 0}, {"drift": 0.0}):
+        learnt = replace(found.learnt, settings=replace(found.learnt.settings, **other))
+        assert not replace(found, learnt=learnt).accepted(long)

@@ -7,7 +7,7 @@ measured to be better (each departure is listed in `PRESETS`).
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -215,6 +215,20 @@ class Settings:
                 raise SettingError(f"{name} is not a setting; the settings are {', '.join(sorted(known))}")
         return cls(**{**PRESETS[preset], **{name: value for name, value in given.items() if value is not None}})
 
+    @staticmethod
+    def read(pairs: Iterable[str]) -> dict[str, Any]:
+        """Settings from texts like "width=128": numbers, true, false and null where they read as such."""
+        found: dict[str, Any] = {}
+        for pair in pairs:
+            name, equals, text = pair.partition("=")
+            if not equals:
+                raise SettingError(f"a setting must read NAME=VALUE; got {pair!r}")
+            try:
+                found[name.strip()] = json.loads(text)
+            except ValueError:
+                found[name.strip()] = text.strip()
+        return found
+
     def to_json(self) -> str:
         """One JSON object; `from_json` reads it back."""
         return json.dumps(asdict(self))
@@ -230,13 +244,17 @@ class Settings:
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
         """Reads a TOML file of settings; a `preset` key fills the rest."""
+        return cls.of(**cls.table(path))
+
+    @staticmethod
+    def table(path: str | Path) -> dict[str, Any]:
+        """The names and values of a TOML file, as they stand there."""
         try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            return tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingError(f"settings file must be readable; got {str(path)!r}: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingError(f"settings file must be TOML; got {str(path)!r}: {error}") from error
-        return cls.of(**table)
 
 
 # What each preset changes in the field defaults of Settings.
@@ -247,6 +265,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         # sizes and 30 epochs. The largest error, in units of each channel's normal one, shows a single broken sensor
         # that the mean hides. A conformal p-value is never 0, so that one row beyond all validation losses does not
         # jump over any threshold. A reset keeps the new evidence, so that a spike after a quiet stretch still counts.
+        # A second scale (persistence) sees what is small but lasts; the level that losses are measured against settles
+        # and follows drift (settle, drift, accept). docs/calibration.md has what each of these is worth.
         "default": MappingProxyType({}),
         "paper": MappingProxyType(
             {

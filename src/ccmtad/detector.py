@@ -12,8 +12,7 @@ from .config import Settings
 from .errors import FileError, InputError, NotFittedError, SettingError
 from .fitting import Lesson, warn_of_budget
 from .frame import Frame, inside
-from .method.budget import Support
-from .results import Detection, Epoch
+from .results import Detection, Epoch, Support
 from .runtime import artefact, batch, snapshot
 from .runtime.model import Model
 from .runtime.stream import Stream, Streams
@@ -107,10 +106,44 @@ class Detector:
         self._training_scores = self.detect(frame).score
         return self
 
-    def detect(self, recent: Any) -> Detection:
-        """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight."""
+    def detect(self, recent: Any, *, progress: Callable[[float], object] | None = None) -> Detection:
+        """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight.
+
+        `progress` is told the share that is done, now and then.
+        """
         model = self._fitted()
-        return batch.detect(model, model.engine, Frame.of(recent, argument="recent"))
+        return batch.detect(model, model.engine, Frame.of(recent, argument="recent"), progress)
+
+    def backtest(
+        self, recent: Any, budgets: Iterable[str], *, progress: Callable[[float], object] | None = None
+    ) -> dict[str, Detection]:
+        """The answer at each of several false-alarm budgets, side by side; the network is asked once."""
+        models = {budget: self.with_budget(budget)._fitted() for budget in budgets}
+        if not models:
+            raise SettingError("budgets must name at least one budget; got none")
+        found = batch.compare(
+            list(models.values()), self._fitted().engine, Frame.of(recent, argument="recent"), progress
+        )
+        return dict(zip(models, found, strict=True))
+
+    def with_budget(self, budget: str) -> Self:
+        """A copy with the threshold of another budget: nothing is trained again."""
+        model = self._fitted()
+        losses = model.calibration.losses
+        if losses is None:
+            raise FileError(
+                "budget cannot be changed: this model file is an older one that does not hold its losses in order; "
+                "fit it again, or recalibrate(normal rows)"
+            )
+        settings = replace(model.settings, budget=budget, threshold="auto")
+        # Alpha was found at fitting: finding it again would need scikit-learn.
+        fixed = replace(settings, alpha=model.calibration.alpha)
+        calibration = batch.calibrate(losses, fixed, settings.rows_per_alarm(model.period))
+        warn_of_budget(calibration)
+        other = type(self)(**{**self.get_params(), "budget": budget, "threshold": None})
+        other._model = replace(model, settings=settings, calibration=calibration)
+        other._history = self._history
+        return other
 
     def recalibrate(self, normal: Any) -> Self:
         """Learns the normal losses and the threshold anew from other normal rows, without fitting the network again.

@@ -147,6 +147,7 @@ class Lesson:
             weights,
             combiner,
             calibration,
+            cluster.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
+from .wording import some
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -74,7 +75,7 @@ class Frame:
         missing = [name for name in channels if name not in self.channels]
         extra = [name for name in self.channels if name not in channels]
         if missing or extra:
-            parts = [f"missing: {_names(missing)}"] * bool(missing) + [f"not fitted: {_names(extra)}"] * bool(extra)
+            parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
             raise ChannelError(f"{argument} must have the channels of the fitted data; {'; '.join(parts)}")
         position = {name: i for i, name in enumerate(self.channels)}
         order = [position[name] for name in channels]
@@ -110,14 +111,14 @@ def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str)
     columns = [str(name) for name in table.columns]
     if len(set(columns)) != len(columns):
         twice = sorted({name for name in columns if columns.count(name) > 1})
-        raise InputError(f"{argument} must have distinct column names; got {_names(twice)} more than once")
+        raise InputError(f"{argument} must have distinct column names; got {some(twice)} more than once")
     series = [table[:, i] for i in range(len(columns))]  # by position: pandas columns may be named by numbers
     temporal = [name for name, one in zip(columns, series, strict=True) if isinstance(one.dtype, nw.Datetime | nw.Date)]
     if time is not None and time not in columns:
-        raise InputError(f"time must be a column of {argument}; got {time!r}, and the columns are {_names(columns)}")
+        raise InputError(f"time must be a column of {argument}; got {time!r}, and the columns are {some(columns)}")
     if time is None and len(temporal) > 1:
         raise InputError(
-            f"{argument} must have one time column; got {_names(temporal)}: "
+            f"{argument} must have one time column; got {some(temporal)}: "
             "choose with Frame.of(table, time=...) and drop the others"
         )
     chosen = time if time is not None else next(iter(temporal), None)
@@ -265,7 +266,7 @@ def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> N
     if rows == 0:
         raise InputError(f"{argument} must have at least one row; got none")
     if len(channels) != width or len(set(channels)) != width:
-        raise InputError(f"{argument} must have {width} distinct channel names; got {_names(list(channels))}")
+        raise InputError(f"{argument} must have {width} distinct channel names; got {some(list(channels))}")
     infinite = np.isinf(values)
     if infinite.any():
         row, channel = (int(i) for i in np.argwhere(infinite)[0])
@@ -279,8 +280,3 @@ def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> N
         if np.isnat(times).any():
             row = int(np.flatnonzero(np.isnat(times))[0])
             raise InputError(f"{argument} must have a time in every row; got none in row {row}")
-
-
-def _names(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

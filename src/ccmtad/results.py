@@ -9,17 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import MissingExtraError
+from .config import Settings
+from .errors import InputError, MissingExtraError
+from .frame import Frame
 
-__all__ = ["Change", "Detection", "Epoch", "Event", "Health", "Step"]
+__all__ = ["Change", "Detection", "Epoch", "Event", "Health", "Learnt", "Step", "Support"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Time = np.datetime64
 Change = Literal["opened", "updated", "resolved", "reopened", "final"]
-
-
-HealthState = Literal["healthy", "drifting", "miscalibrated"]
+HealthState = Literal["unknown", "healthy", "drifting", "miscalibrated"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,40 @@ class Health:
     state: HealthState
     gap: float
     advice: str
+
+
+@dataclass(frozen=True)
+class Support:
+    """How well the validation part supports the threshold. All in mean rows between false alarms."""
+
+    wanted: float  # the budget
+    low: float  # 90 % interval of what the threshold gives
+    high: float
+    longest: float  # the rarest budget the validation part can support within a factor of three
+
+    @property
+    def enough(self) -> bool:
+        return self.wanted <= self.longest
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What the detector knew when it judged: the part of a fitted model that explains an answer."""
+
+    settings: Settings
+    clusters: tuple[tuple[str, ...], ...]  # channels embedded together
+    correlation: NDArray[np.float32] | None  # (channels, channels) of the training rows; None in older files
+    period: float | None  # median seconds between training rows; None where times were unknown
+    alpha: float
+    references: int  # normal losses that p-values are counted against
+    shares: tuple[float, ...]  # of normal p-values below 0.1, 0.2, .. 0.9
+    support: Support | None  # None where the threshold was given or is the paper's
+
+    @property
+    def allowed(self) -> str:
+        """The budget, or the threshold where that was given instead."""
+        given = self.settings.threshold
+        return self.settings.budget if given == "auto" else f"threshold {given:g}, given"
 
 
 @dataclass(frozen=True)
@@ -85,20 +119,55 @@ class Detection:
     score: Floats  # accumulated evidence
     alarm: Bools  # score above the threshold (for long enough, where a minimum duration is set)
     label: Bools  # inside an event, after boundary correction
+    own_pvalue: Floats  # of the row by itself, before losses are averaged: what `health` is read from
     events: tuple[Event, ...]
     threshold: float
-    channels: tuple[str, ...]
-    times: NDArray[np.datetime64] | None
+    frame: Frame  # what was judged, its channels in the fitted order
     health: Health  # whether the calibration still fits, at the last row
+    learnt: Learnt
     _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
+    _reconstruct: Callable[[int, int], Floats] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.loss)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The fitted channels, in order."""
+        return self.frame.channels
+
+    @property
+    def times(self) -> NDArray[np.datetime64] | None:
+        """The time of each row, UTC; None where the input had none."""
+        return self.frame.times
 
     @cached_property
     def blame(self) -> NDArray[np.float32]:
         """(rows, channels): each channel's share of the loss; 0 where the row or the channel was not judged."""
         return self._blame()
+
+    def accepted(self, event: Event) -> bool:
+        """Whether an event outlasted `accept` rows, so that its level was taken for the new normal.
+
+        Its alarm may then have ended although nothing was repaired.
+        """
+        settings = self.learnt.settings
+        if settings.accept == 0 or settings.drift == 0:
+            return False
+        rows = slice(event.start, len(self) if event.end is None else event.end + 1)
+        high = self.score[rows][~np.isnan(self.loss[rows])] > self.threshold  # late rows do not count
+        edges = np.flatnonzero(np.diff(np.r_[False, high, False]))
+        return bool((edges[1::2] - edges[::2]).max(initial=0) > settings.accept)
+
+    def reconstruction(self, first: int = 0, last: int | None = None) -> Floats:
+        """(rows, channels): what the network expected in rows `first` to `last`, both inclusive, in the input's units.
+
+        NaN in rows that could not be judged.
+        """
+        end = len(self) - 1 if last is None else last
+        if not 0 <= first <= end < len(self):
+            raise InputError(f"first and last must be rows 0 <= first <= last < {len(self)}; got {first} and {end}")
+        return self._reconstruct(first, end)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of the per-row values, indexed by time where known (polars where pandas is absent)."""

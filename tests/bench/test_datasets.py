@@ -207,7 +207,7 @@ def test_your_own_pair_of_tables(tmp_path: Path, suffix: str) -> None:
         Pair(pair.train, pair.test, "anomaly").read("watched")
     with pytest.raises(InputError, match="label must hold 0 and 1"):
         Pair(pair.train, pair.test, "b").read("watched")
-    with pytest.raises(InputError, match="file must exist"):
+    with pytest.raises(InputError, match="train must be a readable file"):
         Pair(tmp_path / "none.csv", pair.test, "b").read("watched")
 
 

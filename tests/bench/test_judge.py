@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ccmtad import Detection, Event
+from ccmtad import Detection, Event, Frame, Settings
 from ccmtad.bench.judge import judge
-from ccmtad.results import Health
+from ccmtad.results import Health, Learnt
 from ccmtad.simulate import Fault
 
 
@@ -32,12 +32,14 @@ def detection(rows: int, *events: Event) -> Detection:
         zeros,
         alarm,
         alarm,
+        zeros,
         events,
         1.0,
-        ("a",),
-        None,
+        Frame(np.zeros((rows, 1)), ("a",)),
         Health("healthy", 0.0, ""),
+        Learnt(Settings(), (("a",),), None, None, 0.05, 100, (), None),
         lambda: np.zeros((rows, 1), np.float32),
+        lambda first, last: np.zeros((last - first + 1, 1)),
     )
 
 

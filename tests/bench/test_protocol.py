@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccmtad import FileError, Frame, InputError, MissingExtraError, Settings
+from ccmtad import FileError, Frame, InputError, MissingExtraError, SettingError, Settings
 from ccmtad.bench import methods, metrics
 from ccmtad.bench.datasets import Entity, Truth
 from ccmtad.bench.methods import Fitted, Losses
 from ccmtad.bench.protocol import judge
-from ccmtad.bench.run import Plan, Results, read, run, settings_of
+from ccmtad.bench.run import Plan, Results, read, run
 from ccmtad.bench.sweep import alphas, search, sweep
 from ccmtad.fitting import Lesson
 from ccmtad.method.accumulate import accumulate
@@ -224,13 +224,13 @@ def test_a_wrong_plan_is_refused(change: dict[str, Any], error: type[Exception],
 
 
 def test_settings_read_from_text() -> None:
-    assert settings_of(["width=128", "tail=empirical", "embedding_mixer=false"]) == {
+    assert Settings.read(["width=128", "tail=empirical", "embedding_mixer=false"]) == {
         "width": 128,
         "tail": "empirical",
         "embedding_mixer": False,
     }
-    with pytest.raises(InputError, match="a setting must read NAME=VALUE; got 'width'"):
-        settings_of(["width"])
+    with pytest.raises(SettingError, match="a setting must read NAME=VALUE; got 'width'"):
+        Settings.read(["width"])
 
 
 def test_the_authors_settings_belong_to_numbered_entities(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@
 import argparse
 import sys
 
+from ..config import Settings
 from ..errors import CcmtadError
 from .datasets import DATASETS, find
 from .methods import METHODS
-from .run import Plan, run, settings_of
+from .run import Plan, run
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
             tuple(given.method),
             given.seeds,
             given.preset,
-            settings_of(given.set),
+            Settings.read(given.set),
             given.combined,
             given.oracle_epoch,
         )

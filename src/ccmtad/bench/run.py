@@ -10,7 +10,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -28,7 +28,7 @@ from . import methods
 from .datasets import Dataset, Entity, join
 from .protocol import judge
 
-__all__ = ["Plan", "Task", "read", "run", "settings_of"]
+__all__ = ["Plan", "Task", "read", "run"]
 
 Record = dict[str, Any]
 Key = tuple[str, str, int, str]
@@ -101,20 +101,6 @@ class Plan:
 
     def _dataset(self, task: Task) -> Dataset:
         return next(dataset for dataset in self.datasets if dataset.name == task.dataset)
-
-
-def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
-    """Settings from texts like "width=128": numbers where they read as such."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise InputError(f"a setting must read NAME=VALUE; got {pair!r}")
-        try:
-            found[name] = json.loads(text)
-        except ValueError:
-            found[name] = text
-    return found
 
 
 def run(

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
+from ..results import Support
 from .accumulate import accumulate
 from .evidence import Reference, Tail
 from .scorer import averaged
@@ -28,20 +28,6 @@ FOLDS = 10  # parts of the validation series, each scored against the others
 CONFIDENCE = 0.65  # with which the observed threshold keeps the budget
 FEWEST = 5  # peaks from which the tail of their distribution is fitted
 TOLERANCE = 3.0  # factor by which a supported budget may be missed
-
-
-@dataclass(frozen=True)
-class Support:
-    """How well the validation part supports the threshold. All in mean rows between false alarms."""
-
-    wanted: float  # the budget
-    low: float  # 90 % interval of what the threshold gives
-    high: float
-    longest: float  # the rarest budget the validation part can support within a factor of three
-
-    @property
-    def enough(self) -> bool:
-        return self.wanted <= self.longest
 
 
 def simulated_threshold(calibration: "Calibration", scale: "Scale", rows_per_alarm: float, seed: int = 0) -> float:

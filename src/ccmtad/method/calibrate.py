@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Self
@@ -9,7 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError
 from ..results import Health
 from . import budget
 from .budget import Support
@@ -24,6 +25,7 @@ Reset = Literal["carried", "everything"]
 
 ALPHA = 0.05
 ENOUGH = 2_000  # validation losses from which the Gaussian-mixture bound is trusted
+TELL = 10_000  # rows between two words of progress
 LEAST = 0.01  # a threshold; so low a one only comes of a budget of alarms every few rows
 
 
@@ -36,6 +38,7 @@ class Scores:
     evidence: Floats
     score: Floats
     alarm: NDArray[np.bool_]
+    own: Floats  # p-value of the row by itself
     health: Health  # at the end
 
 
@@ -89,6 +92,7 @@ class Calibration:
     duration: int = 1  # rows above the threshold before an alarm
     cooldown: int = 0  # rows after an event in which no other begins
     support: Support | None = None  # None where the threshold was given, or is the paper's
+    losses: Floats | None = None  # all this was learnt from, in order of time; None in older files
 
     @classmethod
     def fit(
@@ -118,7 +122,7 @@ class Calibration:
         scales = [Scale.of(losses, rows, tail, follows) for rows in ((1,) if persistence == 1 else (1, persistence))]
         chosen = choose_alpha(scales[0].reference) if alpha == "auto" else float(alpha)
         rules = (patience, reset, tail, settle, drift, accept, duration, cooldown)
-        draft = cls(tuple(scales), chosen, *rules)
+        draft = cls(tuple(scales), chosen, *rules, losses=losses)
         if min(scale.strongest for scale in scales) + draft.log_alpha <= 0:
             raise InputError(
                 f"train must leave at least {int(1 / chosen)} validation losses for an alpha of {chosen:g}, or no loss "
@@ -144,7 +148,7 @@ class Calibration:
             replace(Scale.of(losses, old.persistence, self.tail, self.follows), threshold=old.threshold)
             for old in self.scales
         )
-        return replace(self, scales=tuple(scales))
+        return replace(self, scales=tuple(scales), losses=losses)
 
     @property
     def reference(self) -> Floats:
@@ -163,17 +167,22 @@ class Calibration:
     def log_alpha(self) -> float:
         return float(np.log(self.alpha))
 
-    def score(self, loss: Floats) -> Scores:
-        """Scores a series of losses; NaN is a row that could not be judged, and the score starts afresh after it."""
+    def score(self, loss: Floats, progress: Callable[[float], object] | None = None) -> Scores:
+        """Scores a series of losses; NaN is a row that could not be judged, and the score starts afresh after it.
+
+        `progress` is told the share that is done, now and then.
+        """
         scorer = Scorer(self)
-        p, b, score = np.ones(len(loss)), np.full(len(loss), np.nan), np.zeros(len(loss))
+        p, b, score, own = np.ones(len(loss)), np.full(len(loss), np.nan), np.zeros(len(loss)), np.ones(len(loss))
         alarm = np.zeros(len(loss), dtype=np.bool_)
         for t, value in enumerate(loss.tolist()):
             if math.isnan(value):
                 scorer.restart()
             else:
-                p[t], b[t], score[t], alarm[t] = scorer.step(value)
-        return Scores(loss, p, b, score, alarm, scorer.health())
+                p[t], b[t], score[t], alarm[t], own[t] = scorer.step(value)
+            if progress is not None and t % TELL == 0:
+                progress(t / len(loss))
+        return Scores(loss, p, b, score, alarm, own, scorer.health())
 
 
 def choose_alpha(losses: Floats) -> float:
@@ -183,7 +192,12 @@ def choose_alpha(losses: Floats) -> float:
 
 def mixture_bound(losses: Floats, most: int = 4, sample: int = 20_000) -> float:
     """The paper's alpha_max: share of losses above mean + deviation of the Gaussian component nearest zero."""
-    from sklearn.mixture import GaussianMixture
+    try:
+        from sklearn.mixture import GaussianMixture
+    except ImportError as error:
+        raise MissingExtraError(
+            "finding alpha needs scikit-learn: pip install 'ccmtad[train]', or give alpha"
+        ) from error
 
     points = losses[:: -(-len(losses) // sample), None]
     if np.ptp(points) == 0:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Clusters", "find", "widths"]
+__all__ = ["Clusters", "correlation", "find", "widths"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +40,7 @@ def find(rows: Floats, asked: int | Literal["auto"], how: How = "profile", seed:
     channels = rows.shape[1]
     if how == "off" or asked == 1 or channels == 1:
         return Clusters(np.zeros(channels, dtype=np.int64), asked)
-    profile = correlation_profiles(rows)
+    profile = np.abs(correlation(rows))
     idle = ~profile.any(axis=1)  # constant channels: a cluster of their own
     active = np.flatnonzero(~idle)
     label = np.zeros(channels, dtype=np.int64)
@@ -51,15 +51,15 @@ def find(rows: Floats, asked: int | Literal["auto"], how: How = "profile", seed:
     return Clusters(np.unique(label, return_inverse=True)[1].astype(np.int64), asked)
 
 
-def correlation_profiles(rows: Floats) -> Floats:
-    """Absolute Pearson correlation of each channel with every other; 0 where a channel is constant."""
+def correlation(rows: Floats) -> Floats:
+    """Pearson's, of each channel with every other; 0 where a channel is constant. Its size is the channel's profile."""
     centred = rows - rows.mean(axis=0)
     norm = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     # Rounding leaves a constant channel a tiny spread; it is still constant.
     moves = norm > 1e-12 * np.sqrt(len(rows)) * np.maximum(np.abs(rows).max(axis=0), 1e-300)
     unit = np.where(moves, centred / np.where(moves, norm, 1.0), 0.0)
-    profile: Floats = np.minimum(np.abs(unit.T @ unit), 1.0)
-    return profile
+    found: Floats = np.clip(unit.T @ unit, -1.0, 1.0)
+    return found
 
 
 def widths(clusters: Clusters, width: int) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class Pulse:
     def read(self, expected: Sequence[float] = UNIFORM, risen: float = 0.0) -> Health:
         """What the shares say, against those expected below 0.1 .. 0.9; `risen` is how far the level has, in logs."""
         if self.rows < ENOUGH:
-            return Health("healthy", 0.0, f"too few rows to tell: {self.rows} of {ENOUGH}")
+            return Health("unknown", 0.0, f"too few rows to tell: {self.rows} of {ENOUGH}")
         total, below, gap = sum(self.shares), 0.0, 0.0
         for i, share in enumerate(self.shares[:-1], 1):
             below += share / total
@@ -48,16 +48,16 @@ class Pulse:
             return Health("miscalibrated", gap, "losses are far above those of training: refit on recent normal rows")
         if gap >= DRIFTING:
             return Health(
-                "drifting", gap, "losses have grown since training: recalibrate(recent normal rows), or refit"
+                "drifting", gap, "losses have grown since training: recalibrate with recent normal rows, or refit"
             )
         if risen >= RISEN:
             return Health(
                 "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level followed: "
-                "recalibrate(recent normal rows), or refit",
+                "recalibrate with recent normal rows, or refit",
             )  # fmt: skip
         if gap <= -SILENT:
             return Health(
                 "miscalibrated", gap, "losses are far below those of training, so alarms are rarer than the budget "
-                "allows: recalibrate(recent normal rows)",
+                "allows: recalibrate with recent normal rows",
             )  # fmt: skip
         return Health("healthy", gap, "p-values are as they should be")

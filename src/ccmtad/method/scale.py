@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ class Scaler:
         scaled: Floats = (values - self.low) * self.gain
         scaled -= 1.0
         return scaled
+
+    def undo(self, scaled: NDArray[Any]) -> Floats:
+        """Back to the input's units."""
+        values: Floats = (scaled + 1.0) / self.gain + self.low
+        return values
 
 
 def clip(rows: Floats) -> NDArray[np.float32]:

@@ -32,6 +32,7 @@ class Scored(NamedTuple):
     evidence: float
     score: float
     alarm: bool
+    own: float  # p-value of the row by itself
 
 
 class Track:
@@ -112,7 +113,13 @@ class Scorer:
                 track.level.follow(track.average, high)
         if not high:
             self.pulse.step(first[0])
-        return Scored(pvalue, evidence, score, alarm)
+        return Scored(pvalue, evidence, score, alarm, first[0])
+
+    @property
+    def accepting(self) -> bool:
+        """Whether the newest row is the first whose event is taken for the new normal."""
+        level = self.tracks[0].level
+        return level is not None and level.drift > 0 and 0 < level.accept == level.alarmed - 1
 
     def health(self) -> Health:
         """Whether the calibration still fits."""

@@ -19,7 +19,7 @@ from ..method.scale import Scaler
 from .envelope import open_sealed, seal
 from .model import Model
 
-__all__ = ["MAGIC", "VERSION", "dumps", "loads", "read", "write"]
+__all__ = ["MAGIC", "VERSION", "check_writable", "dumps", "loads", "read", "write"]
 
 MAGIC = b"CCMTADmo"
 VERSION = 2
@@ -38,8 +38,11 @@ def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
         "clusters": model.clusters.label,
         "combiner.unit": model.combiner.unit,
     }
-    arrays |= {_reference(i): scale.reference for i, scale in enumerate(model.calibration.scales)}
     settings, calibration = asdict(model.settings), model.calibration
+    arrays |= {_reference(i): scale.reference for i, scale in enumerate(calibration.scales)}
+    for name, array in (("calibration.losses", calibration.losses), ("correlation", model.correlation)):
+        if array is not None:  # older files have neither
+            arrays[name] = array
     version = VERSION
     if all(settings[name] == off for name, off in SINCE_2.items()) and calibration.support is None:
         # Nothing in it that version 1 could not say: older releases read it too.
@@ -90,6 +93,14 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
         expected_rows = [1] if settings.persistence == 1 else [1, settings.persistence]
         _check([scale.persistence for scale in scales] == expected_rows, what, "a scale for each average")
         _check(all(np.isfinite(s.level) and 0 < s.threshold < np.inf for s in scales), what, "whole scales")
+        losses, correlation = arrays.get("calibration.losses"), arrays.get("correlation")
+        _check(losses is None or (losses.ndim == 1 and losses.dtype == np.float64), what, "losses in order of time")
+        square = (len(channels), len(channels))
+        _check(
+            correlation is None or (correlation.shape == square and bool((np.abs(correlation) <= 1).all())),
+            what,
+            "correlations between -1 and 1",
+        )
         told = facts.get("support")
         support = None if told is None else Support(**{n: np.inf if v is None else float(v) for n, v in told.items()})
     except (KeyError, TypeError, ValueError, OverflowError, SettingError) as error:
@@ -118,7 +129,9 @@ def loads(data: bytes, what: str = "model") -> tuple[Model, dict[str, Any]]:
             settings.duration,
             settings.cooldown,
             support,
+            losses,
         ),
+        correlation,
     )
     return model, extra
 
@@ -136,6 +149,20 @@ def _losses(reference: NDArray[Any], what: str) -> NDArray[np.float64]:
 def _finite(values: dict[str, float]) -> dict[str, float | None]:
     """JSON has no infinity."""
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
+
+
+def check_writable(path: str | Path, argument: str = "path") -> None:
+    """Says that a place cannot be written to before the work is done that should end there."""
+    target = Path(os.path.realpath(path))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(0, "Is a directory")
+        draft = target.parent / f".ccm-{secrets.token_hex(8)}"
+        draft.touch(exist_ok=False)
+        draft.unlink()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise FileError(f"{argument} must be writable; got {str(path)!r}: {why}") from error
 
 
 def write(data: bytes, path: str | Path) -> None:

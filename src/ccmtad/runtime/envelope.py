@@ -33,7 +33,9 @@ def seal(magic: bytes, version: int, arrays: Arrays, facts: dict[str, Any]) -> b
 def open_sealed(data: bytes, magic: bytes, version: int, what: str) -> tuple[Arrays, dict[str, Any]]:
     """What `seal` was given; `what` names the thing in error messages."""
     if data[:8] != magic:
-        raise FileError(f"{what} must begin with {magic!r}; got {data[:8]!r}: this is another kind of file")
+        raise FileError(
+            f"{what} must be a file of its kind that ccmtad wrote; got {data[:8]!r}: this is another kind of file"
+        )
     if len(data) < HEADER:
         raise FileError(f"{what} must be whole; got only {len(data)} bytes")
     found = int.from_bytes(data[8:10], "big")

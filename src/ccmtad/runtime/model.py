@@ -14,6 +14,7 @@ from ..method.calibrate import Calibration
 from ..method.cluster import Clusters
 from ..method.combine import Combiner
 from ..method.scale import Scaler, clip
+from ..results import Learnt
 from .engine import Engine
 
 __all__ = ["Model", "Series", "prepare", "series"]
@@ -43,6 +44,7 @@ class Model:
     weights: Mapping[str, NDArray[np.float32]]
     combiner: Combiner
     calibration: Calibration
+    correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows; shown, never used
 
     @cached_property
     def engine(self) -> Engine:
@@ -60,6 +62,37 @@ class Model:
     def longest_pause(self) -> float | None:
         """Seconds between two rows above which the window restarts."""
         return None if self.period is None else self.settings.gap * self.period
+
+    @cached_property
+    def still(self) -> NDArray[np.bool_]:
+        """(channels,) constant in training."""
+        if self.correlation is None:
+            return np.zeros(len(self.channels), dtype=np.bool_)
+        still: NDArray[np.bool_] = np.diag(self.correlation) == 0.0
+        return still
+
+    def blamable(self, rows: NDArray[np.float32], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """Which channels of each row may be blamed: not one that sits where it always sat, though it may be
+        reconstructed badly because others broke."""
+        if not self.still.any():
+            return present
+        moved: NDArray[np.bool_] = ~(self.still & (rows == -1.0))
+        return moved if present is None else np.logical_and(present, moved)
+
+    @property
+    def learnt(self) -> Learnt:
+        """What explains an answer."""
+        calibration = self.calibration
+        return Learnt(
+            self.settings,
+            tuple(tuple(self.channels[i] for i in members) for members in self.clusters.members),
+            self.correlation,
+            self.period,
+            calibration.alpha,
+            len(calibration.reference),
+            calibration.scales[0].shares,
+            calibration.support,
+        )
 
     def series(self, frame: Frame) -> Series:
         """Prepares a frame for detection; nothing in it looks ahead (unless smoothing is centred)."""

@@ -21,6 +21,7 @@ from .model import Model
 __all__ = ["Stream", "Streams"]
 
 Floats = NDArray[np.float64]
+ACCEPTED = "this event has lasted so long that its level is taken for the new normal from here on"
 Row = Any  # a sequence, a 1-D array, or a mapping by channel name
 
 
@@ -117,12 +118,13 @@ class Stream:
         if math.isnan(loss):  # numbers too large to be averaged
             self.scorer.restart()
             return self._unjudged(now.index, now.notes, *self.lifecycle.unjudged())
-        p, b, score, alarm = self.scorer.step(loss)
-        blame = combiner.blame(error, present)[0] if alarm else None
+        p, b, score, alarm, _ = self.scorer.step(loss)
+        notes = (*now.notes, *([ACCEPTED] if self.scorer.accepting else []))
+        later = partial(_blame, self.model, now.x[None], error, present)
+        blame = later() if alarm else None
         event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
-        later = partial(_first, combiner.blame, error, present)
         health = self.scorer.health()
-        return Step(now.index, True, loss, p, b, score, alarm, event, change, health, now.notes, later)
+        return Step(now.index, True, loss, p, b, score, alarm, event, change, health, notes, later)
 
     def _unjudged(self, index: int, notes: tuple[str, ...], event: Any = None, change: Any = None) -> Step:
         nobody, health = partial(_nobody, len(self.model.channels)), self.scorer.health()
@@ -236,6 +238,8 @@ def _nobody(channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, dtype=np.float32)
 
 
-def _first(blame: Any, error: NDArray[Any], present: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    first: NDArray[np.float32] = blame(error, present)[0].astype(np.float32)
-    return first
+def _blame(
+    model: Model, rows: NDArray[np.float32], error: NDArray[Any], present: NDArray[np.bool_] | None
+) -> NDArray[np.float32]:
+    shares: NDArray[np.float32] = model.combiner.blame(error, model.blamable(rows, present))[0].astype(np.float32)
+    return shares

@@ -7,8 +7,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...frame import Frame
+from ...tables import Reading, read
 from .entity import Entity, Truth
-from .table import numbers, read
 
 __all__ = ["Pair"]
 
@@ -30,14 +30,17 @@ class Pair:
         return [self.name]
 
     def read(self, entity: str) -> Entity:
-        train, test = read(self.train), read(self.test)
-        if self.label not in test.columns:
+        how = Reading(time=self.time)
+        train, test = read(self.train, how, argument="train"), read(self.test, how, argument="test")
+        if self.label not in test.channels:
             raise InputError(f"label must be a column of {self.test.name}; got {self.label!r}")
-        label = numbers(test.select(self.label), self.test.name)[:, 0]
+        label = test.values[:, test.channels.index(self.label)]
         if not np.isin(label, (0.0, 1.0)).all():
             raise InputError(f"label must hold 0 and 1; column {self.label!r} of {self.test.name} holds others")
-        frames = [
-            Frame.of(table.drop(self.label, strict=False), time=self.time, argument=path.name)
-            for table, path in ((train, self.train), (test, self.test))
-        ]
-        return Entity(self.name, entity, frames[0], frames[1], Truth(label > 0))
+        return Entity(self.name, entity, _without(train, self.label), _without(test, self.label), Truth(label > 0))
+
+
+def _without(frame: Frame, label: str) -> Frame:
+    kept = [i for i, name in enumerate(frame.channels) if name != label]
+    channels = tuple(frame.channels[i] for i in kept)
+    return Frame(np.ascontiguousarray(frame.values[:, kept]), channels, frame.times, frame.named)

@@ -1,0 +1,40 @@
+"""How times, spans and lists of names are worded, wherever a person reads them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["count", "iso", "some", "span", "stamp"]
+
+
+def stamp(time: np.datetime64) -> str:
+    """2026-03-01 12:00:00, for people."""
+    return str(time.astype("datetime64[s]")).replace("T", " ")
+
+
+def iso(time: np.datetime64 | None) -> str | None:
+    """2026-03-01T12:00:00Z, for machines, with no more decimals than it has."""
+    if time is None:
+        return None
+    text = str(time.astype("datetime64[ns]"))
+    return text.rstrip("0").rstrip(".") + "Z"
+
+
+def span(seconds: float) -> str:
+    """In the unit that reads best."""
+    for unit, size in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
+        if seconds >= 0.999 * size:
+            number = f"{seconds / size:.3g}"
+            return f"{number} {unit.rstrip('s') if number == '1' else unit}"
+    return f"{seconds:.3g} s"
+
+
+def count(number: int, thing: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
