@@ -1,0 +1,115 @@
+"""Times and rows: order, gaps, even steps, and whether there is enough."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Settings
+from ..errors import SettingError
+from ..frame import Frame
+from ..method import timeline
+from ..method.calibrate import ALPHA
+from ..wording import count, span, stamp
+from .finding import Finding
+
+__all__ = ["gaps", "order", "period", "rows", "sampling"]
+
+UNEVEN = 0.01  # share of intervals off the median by a tenth that is still regular
+
+
+def order(frame: Frame, _: Settings) -> Iterator[Finding]:
+    if frame.times is None:
+        yield Finding(
+            "note", "times", "no time column: rows are taken to follow each other evenly, and budgets are in rows"
+        )
+        return
+    kept = timeline.kept(frame.times, len(frame))
+    if kept.all():
+        yield Finding("fine", "order", f"times rise from {stamp(frame.times[0])} to {stamp(frame.times[-1])}")
+        return
+    late = int((~kept).sum())
+    latest = np.maximum.accumulate(frame.times)
+    same = int((frame.times[1:] == latest[:-1]).sum())
+    text = f"{late:,} rows are not later than those before them and would be ignored ({same:,} repeat a time)"
+    heavy = late > 0.05 * len(frame)
+    cure = ": sort the file by time" if late > same and heavy else ""
+    yield Finding("problem" if heavy else "note", "order", f"{text}; the first is row {int(np.argmin(kept)):,}{cure}")
+
+
+def gaps(frame: Frame, settings: Settings) -> Iterator[Finding]:
+    found = _intervals(frame)
+    if found is None:
+        return
+    seconds, step = found
+    gaps = np.flatnonzero(seconds > settings.gap * step)
+    if not len(gaps):
+        yield Finding("fine", "gaps", f"no gap of more than {span(settings.gap * step)}")
+        return
+    longest = int(gaps[np.argmax(seconds[gaps])])
+    lost = len(gaps) * (settings.window - 1)
+    assert frame.times is not None
+    after = frame.times[timeline.kept(frame.times, len(frame))][longest]
+    text = (
+        f"{count(len(gaps), 'gap')} of more than {span(settings.gap * step)}, "
+        f"the longest {span(float(seconds[longest]))} after {stamp(after)}; "
+        f"each costs {settings.window - 1} rows that cannot be judged"
+    )
+    yield Finding("problem" if lost > len(frame) / 2 else "note", "gaps", text)
+
+
+def sampling(frame: Frame, settings: Settings) -> Iterator[Finding]:
+    found = _intervals(frame)
+    if found is None:
+        return
+    seconds, step = found
+    within = seconds[seconds <= settings.gap * step]
+    uneven = float(np.mean(np.abs(within - step) > 0.1 * step)) if len(within) else 0.0
+    if uneven > UNEVEN:
+        text = f"{uneven:.1%} of the intervals are off the median of {span(step)} by more than a tenth"
+        yield Finding(
+            "note", "sampling", f"{text}: resample to even steps if you can; the network counts rows, not seconds"
+        )
+    else:
+        yield Finding("fine", "sampling", f"one row every {span(step)}")
+
+
+def rows(frame: Frame, settings: Settings) -> Iterator[Finding]:
+    kept = int(timeline.kept(frame.times, len(frame)).sum())
+    least = int(np.ceil(max(1 / ALPHA / settings.validation, settings.window / (1 - settings.validation))))
+    if kept < least:
+        yield Finding("problem", "rows", f"{kept:,} rows are too few to fit: at least {least:,} are needed")
+        return
+    try:
+        wanted = settings.rows_per_alarm(period(frame))
+    except SettingError as error:
+        yield Finding("problem", "rows", str(error))
+        return
+    validation = int(kept * settings.validation)
+    part = f"the last {settings.validation:.0%}, {validation:,} rows, calibrate"
+    text = f"{kept:,} rows, {len(frame.channels)} channels; {part}"
+    if np.isinf(wanted):
+        yield Finding("fine", "rows", text)
+        return
+    comfortable = int(np.ceil(wanted / settings.validation))
+    if kept >= comfortable:
+        yield Finding("fine", "rows", f"{text}: enough for a budget of {settings.budget}")
+    else:
+        yield Finding(
+            "note", "rows", f"{text}; for a budget of {settings.budget} about {comfortable:,} rows are comfortable: "
+            "with fewer the threshold is extrapolated, and fit says how far",
+        )  # fmt: skip
+
+
+def period(frame: Frame) -> float | None:
+    """Median seconds between the rows that count."""
+    return None if frame.times is None else timeline.median_period(frame.times[timeline.kept(frame.times, len(frame))])
+
+
+def _intervals(frame: Frame) -> tuple[NDArray[np.float64], float] | None:
+    """Seconds between the rows that count, and their median."""
+    if frame.times is None:
+        return None
+    times = frame.times[timeline.kept(frame.times, len(frame))]
+    middle = period(frame)
+    return None if middle is None else ((np.diff(times).astype(np.int64) * 1e-9).astype(np.float64), middle)

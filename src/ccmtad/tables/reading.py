@@ -1,0 +1,34 @@
+"""What a user says about a file."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["MISSING", "Reading"]
+
+MISSING = ("", "NaN", "nan", "NA", "N/A", "null", "NULL", "None", "-nan", "#N/A")  # cells that hold no value
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file; what is left out is found."""
+
+    time: str | None = None  # the time column
+    time_format: str | None = None  # as of strptime; ISO 8601 and seconds since 1970 need none
+    missing: tuple[str, ...] = ()  # more cells that hold no value
+    drop: tuple[str, ...] = ()  # columns to leave out
+
+    @cached_property
+    def nothing(self) -> frozenset[str]:
+        """Cells that hold no value."""
+        return frozenset((*MISSING, *self.missing))
+
+    @cached_property
+    def no_numbers(self) -> frozenset[float]:
+        """Numbers that stand for a missing value, however they are written."""
+        found = set()
+        for text in self.missing:
+            try:
+                found.add(float(text))
+            except ValueError:
+                continue
+        return frozenset(found)
