@@ -7,10 +7,10 @@ ifneq ($(wildcard ../shared/datasets),)
 export CCMTAD_DATA ?= $(abspath ../shared/datasets)
 endif
 
-.PHONY: demo test test-all lint bench picture clean
+.PHONY: demo test test-all lint bench docs picture clean
 
 demo: $(STAMP)
-	$(BIN)/ccmtad demo
+	$(BIN)/ccmtad demo --out demo
 
 test: lint
 	$(BIN)/pytest -m "not slow"
@@ -27,6 +27,9 @@ lint: $(STAMP)
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py
 
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
 
@@ -39,4 +42,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv dist build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

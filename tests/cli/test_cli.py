@@ -9,10 +9,7 @@ import pytest
 
 import ccmtad
 
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from ccmtad.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+from .run import run
 
 
 def test_version() -> None:

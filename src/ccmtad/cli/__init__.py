@@ -19,3 +19,9 @@ def main() -> None:
     except CcmtadError as error:
         print(f"ccmtad: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:  # a full disk under standard output, say
+        print(f"ccmtad: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        print("ccmtad: the data must fit into memory; it does not", file=sys.stderr)
+        sys.exit(2)

@@ -5,8 +5,15 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .backtest import backtest
 from .bench import bench
+from .check import check
 from .demo import demo
+from .detect import detect
+from .fit import fit
+from .inspect import inspect
+from .recalibrate import recalibrate
+from .watch import watch
 
 __all__ = ["app"]
 
@@ -15,8 +22,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
 )
-app.command()(demo)
+for command in (check, fit, backtest, detect, watch, inspect, recalibrate, demo):  # in the order they are used
+    app.command()(command)
 app.add_typer(bench, name="bench")
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ..config import Settings
 from ..errors import CcmtadError, InputError, MissingExtraError
 
 __all__ = ["bench"]
@@ -55,7 +56,7 @@ def run(
     """
     try:
         from ..bench import datasets, methods
-        from ..bench.run import Plan, settings_of
+        from ..bench.run import Plan
         from ..bench.run import run as run_plan
     except ImportError as error:
         raise MissingExtraError(f"the benchmark needs {error.name}: pip install 'ccmtad[bench,train,cli]'") from error
@@ -71,7 +72,7 @@ def run(
         tuple(method or methods.METHODS),
         seeds,
         preset,
-        settings_of(setting or []),
+        Settings.read(setting or []),
         combined,
         oracle_epoch,
         point_adjusted,

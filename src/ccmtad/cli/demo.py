@@ -1,5 +1,6 @@
 """`ccmtad demo`: the whole idea on a simulated plant, judged against its true faults."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,11 +8,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..errors import MissingExtraError
+from ..errors import FileError, MissingExtraError
+from . import show
+from .detect import needs_plotly
 
 if TYPE_CHECKING:
     from ..bench.judge import Judgement, Match
-    from ..results import Epoch
+    from ..bench.plant import Trial
+    from ..results import Detection, Epoch
 
 __all__ = ["demo"]
 
@@ -22,17 +26,26 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Another seed: other weather, other faults, other weights.")] = 0,
     train_rows: Annotated[int, typer.Option(min=2_000, help="Minutes of normal operation to learn from.")] = 40_000,
     rows: Annotated[int, typer.Option(min=2_000, help="Minutes to watch, with faults.")] = 24_000,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for normal.csv, recent.csv, plant.ccm and report.html.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Simulate a water works, learn its normal operation, and find the faults.
 
-    Example: `ccmtad demo --seed 3`
+    Example: `ccmtad demo --out demo`
     """
     try:
         from ..bench import plant  # imported here: the help text needs none of it
     except ImportError as error:
         raise MissingExtraError(f"the demo needs {error.name}: pip install 'ccmtad[train,cli]'") from error
 
+    show.notes(quiet=False)
     console = Console()
+    if out is not None:
+        _prepare(out)
     trial = plant.prepare(seed, train_rows, rows)
     console.print(
         f"A simulated water works, one row a minute, {len(trial.train.channels)} channels: "
@@ -47,7 +60,7 @@ def demo(
             text = f"epoch {epoch.number} of {epoch.of}, validation loss {epoch.validation:.4f}"
             progress.update(task, completed=epoch.number, description=text)
 
-        _, judgements = trial.run(tell)
+        detection, judgements = trial.run(tell)
 
     console.print(_table(judgements["ccmtad"]))
     for event in judgements["ccmtad"].false_events:
@@ -58,6 +71,36 @@ def demo(
         "blame is right when a truly affected channel is in the top three."
     )
     console.print(_summary(judgements))
+    if out is not None:
+        _keep(trial, detection, out)
+        console.print(f"\nWrote normal.csv, recent.csv, plant.ccm and report.html into {out}.", soft_wrap=True)
+
+
+def _prepare(folder: Path) -> None:
+    """An unwritable place is an error before the work is done."""
+    from ..runtime.artefact import check_writable
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"out must be a folder that can be made; got {str(folder)!r}: {error.strerror}") from error
+    check_writable(folder / "report.html", "out")
+    needs_plotly()
+
+
+def _keep(trial: "Trial", detection: "Detection", folder: Path) -> None:
+    """The files that the other commands start from."""
+    import polars as pl
+
+    from .. import report
+    from ..runtime import artefact
+
+    for name, run in (("normal.csv", trial.train), ("recent.csv", trial.watched)):
+        columns = {"time": run.times, **{channel: run.values[:, i] for i, channel in enumerate(run.channels)}}
+        text = pl.DataFrame(columns).write_csv(float_precision=4, datetime_format="%Y-%m-%d %H:%M:%S")
+        artefact.write(text.encode(), folder / name)
+    trial.detector.save(folder / "plant.ccm")
+    report.save(detection, folder / "report.html", title="A simulated water works")
 
 
 def _table(judgement: "Judgement") -> Table:

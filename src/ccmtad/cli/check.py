@@ -1,0 +1,64 @@
+"""`ccmtad check`: a look at the data before anything is learnt from it."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from ..config import Settings
+from ..wording import count
+from . import show
+from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, reading
+
+__all__ = ["check"]
+
+MARKS = {"fine": "[green]✓[/]", "note": "[yellow]•[/]", "problem": "[bold red]✗[/]"}
+
+
+def check(
+    data: Data,
+    recent: Annotated[
+        Path | None, typer.Argument(help="A second file to compare with the first.", show_default=False)
+    ] = None,
+    budget: Annotated[str, typer.Option(help="False alarms that would be acceptable.")] = Settings().budget,
+    time: Time = None,
+    time_format: TimeFormat = None,
+    missing: Missing = None,
+    drop: Drop = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look for gaps, odd times, missing and constant channels, wild values, level shifts, drift; are there enough rows?
+
+    Exit code 3 says that something would stop or spoil a fit, 0 that nothing would.
+
+    Example: `ccmtad check normal.csv recent.csv`
+    """
+    from ..doctor import compare, examine
+    from ..tables import read
+
+    show.notes(quiet)
+    how = reading(time, time_format, missing, drop)
+    settings = Settings(budget=budget)
+    with show.working("Looking", quiet or json, total=None):
+        frame = read(data, how)
+        findings = {"data": examine(frame, settings)}
+        if recent is not None:
+            other = read(recent, how, fitted=frame.channels, argument="recent")
+            findings["recent"] = (*examine(other, settings, learning=False), *compare(frame, other))
+    if json:
+        show.as_json({name: [asdict(one) for one in found] for name, found in findings.items()})
+    elif not quiet:
+        for path, found in zip((data, recent), findings.values(), strict=False):
+            table = show.plain_table("", "", "", title=escape(str(path)))
+            table.show_header = False
+            for one in found:
+                table.add_row(MARKS[one.weight], one.topic, escape(one.text))
+            show.out.print(table)
+    problems = sum(one.weight == "problem" for found in findings.values() for one in found)
+    if not (quiet or json):
+        noted = sum(one.weight == "note" for found in findings.values() for one in found)
+        show.out.print(f"\n{count(problems, 'problem')}, {count(noted, 'note')}.")
+    show.finish(problems > 0)

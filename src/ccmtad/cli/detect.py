@@ -1,0 +1,136 @@
+"""`ccmtad detect`: the events of a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import InputError, MissingExtraError
+from . import show
+from .options import Budget, Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
+
+if TYPE_CHECKING:
+    from ..results import Detection
+
+__all__ = ["detect", "needs_plotly", "told"]
+
+
+def detect(
+    model: ModelFile,
+    data: Data,
+    report: Annotated[Path | None, typer.Option(help="HTML report to write.", show_default=False)] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="File of every row's values to write: .csv or .parquet.", show_default=False)
+    ] = None,
+    budget: Budget = None,
+    time: Time = None,
+    time_format: TimeFormat = None,
+    missing: Missing = None,
+    drop: Drop = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find events in a file, as a stream would have found them row by row.
+
+    Exit code 3 says that there are events, 0 that there are none.
+
+    Example: `ccmtad detect plant.ccm recent.csv --report report.html`
+    """
+    from ..detector import Detector
+
+    show.notes(quiet)
+    if rows is not None and rows.suffix not in {".csv", ".parquet"}:
+        raise InputError(f"rows must end in .csv or .parquet; got {str(rows)!r}")
+    for argument, path in (("report", report), ("rows", rows)):
+        if path is not None:
+            check_out(argument, path, model, data)
+    if report is not None:
+        needs_plotly()
+    detector = Detector.load(model)
+    if budget is not None:
+        detector = detector.with_budget(budget)
+    silent = quiet or json
+    with show.working("Reading", silent, total=None):
+        frame = data_for(detector, data, reading(time, time_format, missing, drop))
+    with show.working("Judging", silent) as tell:
+        found = detector.detect(frame, progress=lambda share: tell(share, ""))
+    if rows is not None:
+        with show.working("Writing rows", silent, total=None):
+            _write_rows(found, rows)
+    if report is not None:
+        from .. import report as reports
+
+        with show.working("Drawing", silent, total=None):
+            reports.save(found, report, title=f"{data.name}, judged by {model.name}")
+    if json:
+        show.as_json({"model": str(model), "data": str(data), "budget": found.learnt.allowed, **told(found)})
+    elif not quiet:
+        _print(found, report, rows)
+    show.finish(bool(found.events))
+
+
+def told(found: "Detection") -> dict[str, Any]:
+    """A detection as JSON knows it."""
+    from ..feed.journal import plain
+
+    return {
+        "threshold": found.threshold,
+        "rows": len(found),
+        "rows_in_alarm": int(found.alarm.sum()),
+        "health": {"state": found.health.state, "gap": found.health.gap, "advice": found.health.advice},
+        "events": [plain(one) for one in found.events],
+    }
+
+
+def _print(found: "Detection", report: Path | None, rows: Path | None) -> None:
+    count = len(found.events)
+    show.out.print(
+        f"{count or 'No'} event{'s' * (count != 1)} in {len(found):,} rows; {found.alarm.mean():.2%} of them in alarm "
+        f"({_allowed(found)})."
+    )
+    if count:
+        most = 50
+        show.out.print(show.events(found.events, most))
+        if count > most:
+            show.out.print(f"({count - most:,} less severe events are left out; --json and --report list more.)")
+    for i, one in enumerate(found.events, 1):
+        if found.accepted(one):
+            show.out.print(
+                f"[yellow]Event {i} lasted more than {found.learnt.settings.accept:,} rows[/] and was taken for the "
+                "new normal from there on: its alarm may have ended although nothing was repaired."
+            )
+    if found.health.state not in ("healthy", "unknown"):
+        show.out.print(f"[yellow]Calibration is {found.health.state}[/]: {escape(found.health.advice)}.")
+    for path in (rows, report):
+        if path is not None:
+            show.out.print(f"Wrote {escape(str(path))}.", soft_wrap=True)
+
+
+def _allowed(found: "Detection") -> str:
+    allowed = found.learnt.allowed
+    return allowed if allowed.startswith("threshold") else f"budget {allowed}"
+
+
+def _write_rows(found: "Detection", path: Path) -> None:
+    import io
+
+    import polars as pl
+
+    from ..runtime import artefact
+
+    columns: dict[str, Any] = {} if found.times is None else {"time": found.times}
+    columns |= {name: getattr(found, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
+    table, buffer = pl.DataFrame(columns), io.BytesIO()
+    if path.suffix == ".csv":
+        table.write_csv(buffer)
+    else:
+        table.write_parquet(buffer)
+    artefact.write(buffer.getvalue(), path)
+
+
+def needs_plotly() -> None:
+    try:
+        import plotly  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("reports need plotly: pip install 'ccmtad[report]'") from error

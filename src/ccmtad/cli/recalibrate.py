@@ -1,0 +1,64 @@
+"""`ccmtad recalibrate`: refresh what is normal, without training again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from . import show
+from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
+
+__all__ = ["recalibrate"]
+
+
+def recalibrate(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Model file to write; may be the one that is read.", show_default=False)
+    ],
+    time: Time = None,
+    time_format: TimeFormat = None,
+    missing: Missing = None,
+    drop: Drop = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn the normal losses and the threshold anew from recent normal rows; the network stays as it is.
+
+    The rows must not be those of fitting, which the network knows too well. For when `detect` or `watch` says that the
+    calibration is drifting. A running watch must be started afresh with the new model.
+
+    Example: `ccmtad recalibrate plant.ccm lastweek.csv -o plant2.ccm`
+    """
+    from ..detector import Detector
+
+    show.notes(quiet)
+    check_out("out", out, data)
+    detector = Detector.load(model)
+    before = detector.threshold_
+    noisy = 0.01  # share of rows in alarm above which they are hardly normal
+    with show.working("Reading", quiet or json, total=None):
+        frame = data_for(detector, data, reading(time, time_format, missing, drop))
+    with show.working("Calibrating", quiet or json, total=None):
+        alarmed = float(detector.detect(frame).alarm.mean())
+        detector.recalibrate(frame)
+    if alarmed > noisy and not quiet:
+        show.err.print(
+            f"[yellow]note:[/] {alarmed:.0%} of these rows are in alarm by the old calibration: are they normal?"
+        )
+    detector.save(out)
+    if json:
+        support = detector.support_
+        show.as_json(
+            {
+                "model": str(out), "rows": len(frame), "threshold": detector.threshold_, "threshold_before": before,
+                "alpha": detector.alpha_, "supported": None if support is None else support.enough,
+            }
+        )  # fmt: skip
+    elif not quiet:
+        show.out.print(
+            f"Calibrated on {len(detector.validation_losses_):,} normal rows; threshold {detector.threshold_:.3g} "
+            f"(was {before:.3g}). Wrote {escape(str(out))}."
+        )

@@ -1,0 +1,119 @@
+"""`ccmtad watch`: judge rows as they come, and tell of events on standard output."""
+
+import json
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InputError
+from ..wording import count
+from . import show
+from .options import Budget, Drop, Missing, ModelFile, Quiet, Time, TimeFormat, reading
+
+if TYPE_CHECKING:
+    from ..feed.journal import Notice
+    from ..feed.lines import Lines
+    from ..feed.watch import Acknowledged
+
+__all__ = ["watch"]
+
+PIPE = Path("-")
+
+
+def watch(
+    model: ModelFile,
+    source: Annotated[
+        Path, typer.Argument(help="Growing file to follow, CSV or JSON lines; - is standard input.")
+    ] = PIPE,
+    state: Annotated[
+        Path | None, typer.Option(help="File to keep the state in, and to go on from.", show_default=False)
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Stop at the end of the file instead of waiting for more.")
+    ] = False,
+    name: Annotated[
+        str | None, typer.Option(help="Name in event ids; the model file's if absent.", show_default=False)
+    ] = None,
+    budget: Budget = None,
+    time: Time = None,
+    time_format: TimeFormat = None,
+    missing: Missing = None,
+    drop: Drop = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge rows as they come; one JSON line per event change on standard output.
+
+    A change is opened, updated (severity doubled), resolved, reopened or final. With --state, a watch that was killed
+    goes on exactly: it may repeat lines, and a repeated one has the same id and revision. Of standard input, rows up to
+    an "acknowledged" line need not be sent again. Ends on Ctrl-C; exit code 3 says that this run had events, 0 none.
+
+    Example: `ccmtad watch plant.ccm sensors.csv --state plant.state`
+    """
+    from ..detector import Detector
+    from ..feed.lines import FollowedFile, Pipe
+    from ..feed.watch import Watch
+    from ..runtime.artefact import check_writable
+
+    show.notes(quiet)
+    detector = Detector.load(model)
+    if budget is not None:
+        detector = detector.with_budget(budget)
+    if state is not None:
+        check_writable(state, "state")
+    lines: Lines = (
+        Pipe(sys.stdin.fileno(), completed=state is not None)
+        if source == PIPE
+        else FollowedFile(source, once=once, completed=state is not None)
+    )
+    watcher = Watch(
+        detector,
+        lines,
+        name or model.stem,
+        reading(time, time_format, missing, drop),
+        state,
+        emit=_tell,
+        acknowledge=_acknowledge if source == PIPE else lambda _: None,
+    )
+
+    def stop(*_: object) -> None:
+        watcher.stopped = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    watcher.run()
+    if watcher.bad and not watcher.rows:
+        raise InputError(f"source must hold rows; got {count(watcher.bad, 'line')} and none that could be read")
+    if not quiet:
+        tally = watcher.stream.tally
+        show.err.print(
+            f"{count(tally.rows, 'row')} in all ({watcher.rows:,} now), {tally.late:,} late or duplicate, "
+            f"{count(tally.missing, 'value')} missing, {count(tally.gaps, 'gap')}; "
+            f"{count(watcher.bad, 'line')} left out; {count(watcher.events, 'event')} in all ({watcher.new:,} now)."
+        )
+    show.finish(watcher.new > 0)
+
+
+def _tell(notice: "Notice") -> None:
+    _write(notice.line())
+
+
+def _acknowledge(what: "Acknowledged") -> None:
+    _write(json.dumps({"change": "acknowledged", "rows": what.rows, "time": what.time}).encode() + b"\n")
+
+
+def _write(line: bytes) -> None:
+    """Whole lines only, past any buffer: where a disk is full, the half that was written is taken back."""
+    descriptor = sys.stdout.fileno()
+    status = os.fstat(descriptor)
+    try:
+        while line:
+            line = line[os.write(descriptor, line) :]
+    except OSError:
+        if stat.S_ISREG(status.st_mode):
+            os.ftruncate(descriptor, status.st_size)
+        raise
