@@ -1,117 +1,109 @@
-"""Draws the picture of the README from the demo, in headless Chromium: `make picture`."""
+"""Draws the pictures of README and guides from the demo, in headless Chromium: `make picture`."""
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from playwright.sync_api import Browser, sync_playwright
 from plotly.subplots import make_subplots
 
+from ccmtad import Detection, Event, report
 from ccmtad.bench import plant
+from ccmtad.report import figures
 
-INK, FAULT, SCORE, EVENT = "#1f2933", "#f4a261", "#1d70b8", "#c1121f"
-SIZE = (1200, 640)
+PICTURES = Path(__file__).with_name("pictures")
+INK = "#1f2933"
 
 
-def figure(seed: int = 0) -> go.Figure:
-    """Score over threshold through time, true faults shaded; below it, one fault as its channels saw it."""
-    trial = plant.prepare(seed)
-    detection, judgements = trial.run()
-    run, found = trial.watched, judgements["ccmtad"]
-    ratio = np.maximum(detection.score / detection.threshold, 1e-2)
+def chain(found: Detection, event: Event) -> go.Figure:
+    """One event on its way from a channel to an alarm."""
+    first, last = event.start - 70, (event.end or event.alarm) + 40
+    rows = slice(first, last + 1)
+    assert found.times is not None
+    times = found.times[rows]
+    column = found.channels.index(event.channels[0])
+    panels: tuple[tuple[str, dict[str, Any]], ...] = (
+        (f"{event.channels[0]}, measured and expected", {}),
+        ("loss", {"type": "log"}),
+        ("p-value", {"type": "log"}),
+        ("evidence, log(alpha / p)", {}),
+        ("score / threshold", {}),
+    )
     chart = make_subplots(
-        rows=2, cols=1, row_heights=[0.62, 0.38], vertical_spacing=0.16, subplot_titles=["", ""], specs=[[{}], [{}]]
+        rows=5, cols=1, shared_xaxes=True, vertical_spacing=0.055, subplot_titles=[n for n, _ in panels]
     )
-    peaks = _envelope(ratio)
-    chart.add_trace(
-        go.Scatter(x=run.times[peaks], y=ratio[peaks], showlegend=False, line={"color": SCORE, "width": 1}),
-        row=1,
-        col=1,
+    lines = (
+        (1, found.frame.values[rows, column], figures.REAL, "solid"),
+        (1, found.reconstruction(first, last)[:, column], figures.EXPECTED, "dot"),
+        (2, found.loss[rows], figures.REAL, "solid"),
+        (3, found.pvalue[rows], figures.REAL, "solid"),
+        (4, found.evidence[rows], figures.REAL, "solid"),
+        (5, found.score[rows] / found.threshold, figures.REAL, "solid"),
     )
-    chart.add_hline(y=1.0, line={"color": EVENT, "width": 1.2, "dash": "dash"}, row=1, col=1)
-    for fault in run.faults:
-        _shade(chart, run.times[fault.start], run.times[fault.end], 1)
-
-    match = next(m for m in found.found if m.fault.kind == "leak")
-    first, last = match.fault.start - 150, match.fault.end + 120
-    for channel, colour in zip(("FIT401", "PIT401", "SIT401"), (SCORE, "#2a9d8f", "#8d5fb0"), strict=True):
-        column = run.values[:, run.channels.index(channel)]
-        scaled = (column - column.mean()) / column.std()
-        chart.add_trace(
-            go.Scatter(
-                x=run.times[first:last], y=scaled[first:last], name=channel, line={"color": colour, "width": 1.6}
-            ),
-            row=2,
-            col=1,
-        )
-    _shade(chart, run.times[match.fault.start], run.times[match.fault.end], 2)
-    assert match.event is not None
-    chart.add_vline(x=str(run.times[match.event.alarm]), line={"color": EVENT, "width": 1.6}, row=2, col=1)
-    chart.add_annotation(
-        x=str(run.times[match.event.alarm]), y=0.97, xref="x2", yref="y2 domain", xanchor="left",
-        xshift=6, showarrow=False,
-        text=f"alarm after {match.delay} minutes, blaming {', '.join(match.event.channels[:3])}",
-        font={"color": EVENT, "size": 13},
-    )  # fmt: skip
-    titles = (
-        f"Sixteen days of a simulated water works: {len(found.found)} of {len(found.matches)} faults (shaded) "
-        f"raise an alarm, {len(found.false_events)} false ones",
-        "One of them: a leak. Flow, pressure and pump speed around it",
-    )
-    for title, height in zip(titles, (1.09, 0.36), strict=True):
-        chart.add_annotation(
-            text=f"<b>{title}</b>", x=0, y=height, xref="paper", yref="paper", xanchor="left", showarrow=False,
-            font={"size": 16, "color": INK},
-        )  # fmt: skip
-    chart.update_yaxes(title="score / threshold", type="log", tickvals=[0.01, 0.1, 1, 10, 100], row=1, col=1)
-    chart.update_yaxes(title="spreads", range=[-0.8, 2.8], row=2, col=1)
-    chart.update_xaxes(tickformat="%H:%M", row=2, col=1)
-    chart.update_xaxes(tickformat="%b %-d", dtick=86_400_000 * 2, row=1, col=1)
+    for row, values, colour, dash in lines:
+        chart.add_scatter(x=times, y=values, line={"color": colour, "dash": dash, "width": 1.6}, row=row, col=1)
+    for row, level in ((3, found.learnt.alpha), (4, 0.0), (5, 1.0)):
+        chart.add_hline(y=level, line={"color": figures.EVENT, "width": 1, "dash": "dash"}, row=row, col=1)
+    start, alarm, end = (str(found.times[i]) for i in (event.start, event.alarm, event.end or event.alarm))
+    chart.add_vrect(x0=start, x1=end, fillcolor=figures.SHADE, line_width=0, layer="below", row="all", col=1)
+    chart.add_vline(x=alarm, line={"color": figures.EVENT, "width": 1.6}, row="all", col=1)
+    for row, (_, axis) in enumerate(panels, 1):
+        chart.update_yaxes(**axis, row=row, col=1)
+    for title in chart.layout.annotations[:5]:
+        title.update(x=0, xanchor="left", font={"size": 14})
     chart.update_layout(
-        template="simple_white", width=SIZE[0], height=SIZE[1], font={"color": INK, "size": 13},
-        margin={"l": 70, "r": 30, "t": 60, "b": 40},
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 0.37, "yanchor": "bottom"},
+        template="simple_white", width=1_100, height=900, showlegend=False, font={"color": INK, "size": 13},
+        margin={"l": 60, "r": 20, "t": 40, "b": 40},
     )  # fmt: skip
+    chart.update_xaxes(tickformat="%H:%M")
     return chart
 
 
-def _envelope(values: np.ndarray[tuple[int], np.dtype[np.float64]], block: int = 16) -> list[int]:
-    """Rows of the smallest and largest value of each block: fewer points, the same extremes."""
-    rows: list[int] = []
-    for first in range(0, len(values), block):
-        part = values[first : first + block]
-        rows += sorted({first + int(part.argmin()), first + int(part.argmax())})
-    return rows
+def clusters(found: Detection) -> go.Figure:
+    chart = figures.clusters(found)
+    assert chart is not None
+    return chart.update_layout(width=760, height=680, font={"color": INK}, paper_bgcolor="white")
 
 
-def _shade(chart: go.Figure, first: np.datetime64, last: np.datetime64, row: int) -> None:
-    chart.add_vrect(
-        x0=str(first), x1=str(last), fillcolor=FAULT, opacity=0.35, line_width=0, layer="below", row=row, col=1
-    )
+def photograph(browser: Browser, page: Path, target: Path, width: int, scheme: Any, height: int | None = None) -> None:
+    """A picture of a page, the whole of it or its top."""
+    opened = browser.new_page(viewport={"width": width, "height": height or 900}, color_scheme=scheme)
+    opened.goto(page.as_uri())
+    opened.wait_for_selector(".main-svg")
+    opened.wait_for_timeout(500)
+    opened.screenshot(path=target, full_page=height is None)
+    opened.close()
+    print(target.name, f"{target.stat().st_size / 1e3:.0f} kB")
 
 
-def main(target: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
+def main() -> None:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
         sys.exit("drawing needs Chromium: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "picture.html"
-        figure().write_html(page, include_plotlyjs=True, config={"displayModeBar": False})
-        page.write_text(page.read_text().replace("<body>", '<body style="margin:0">'))
-        subprocess.run(
-            [
-                browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                "--disable-background-networking", f"--user-data-dir={folder}/profile", "--virtual-time-budget=8000",
-                f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={target}", page.as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-        )  # fmt: skip
-    print(target)
+    trial = plant.prepare(0)
+    found, judgements = trial.run()
+    leak = next(match.event for match in judgements["ccmtad"].found if match.fault.kind == "leak")
+    assert leak is not None
+    print(f"{len(found.events)} events; highest score {np.max(found.score) / found.threshold:.0f} thresholds")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = Path(folder) / "report.html"
+        report.save(found, page, title="A simulated water works")
+        for width in (1_400, 400):
+            for scheme in ("light", "dark"):
+                photograph(browser, page, PICTURES / f"report-{width}-{scheme}.png", width, scheme)
+        photograph(browser, page, PICTURES / "report-top.png", 1_400, "light", 1_130)
+        for name, chart in (("chain", chain(found, leak)), ("clusters", clusters(found))):
+            drawn = Path(folder) / f"{name}.html"
+            chart.write_html(drawn, include_plotlyjs=True, config={"displayModeBar": False})
+            drawn.write_text(drawn.read_text().replace("<body>", '<body style="margin:0">'))
+            photograph(browser, drawn, PICTURES / f"{name}.png", chart.layout.width, "light", chart.layout.height)
+        browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(__file__).with_name("demo.png").resolve())
+    main()

@@ -1,0 +1,77 @@
+"""Writes the tables of flags and settings into commands.md and settings.md; with --check, says whether they are."""
+
+import re
+import sys
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from typer.main import get_command
+
+from ccmtad.cli.app import app
+from ccmtad.config import PRESETS, Settings
+
+DOCS = Path(__file__).parent
+
+
+def commands() -> dict[str, object]:
+    """Every command by its full name."""
+    root = get_command(app)
+    found: dict[str, object] = {}
+    for name, command in root.commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        found |= {name: command} if inner is None else {f"{name} {sub}": one for sub, one in inner.items()}
+    return found
+
+
+def flags(command: object) -> str:
+    """The arguments and options of a command as a table."""
+    lines = ["| | |", "| --- | --- |"]
+    for parameter in command.params:  # type: ignore[attr-defined]
+        if parameter.param_type_name == "argument":
+            name = f"`{parameter.metavar or parameter.name.upper()}`"
+        else:
+            name = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
+        default = parameter.default
+        shown = getattr(parameter, "show_default", True) and default not in (None, False, ()) and not callable(default)
+        told = f" Default: `{default}`." if shown else ""
+        needed = " Required." if parameter.required else ""
+        lines.append(f"| {name} | {(parameter.help or '').replace('|', chr(92) + '|')}{told}{needed} |")
+    return "\n".join(lines)
+
+
+def settings() -> str:
+    """Every setting, what it means, and what the presets set it to."""
+    described = re.findall(r"^    (\w+)  +(\S.*(?:\n {20,}\S.*)*)", Settings.__doc__ or "", re.MULTILINE)
+    meaning = {name: " ".join(text.split()) for name, text in described}
+    usual, paper = asdict(Settings()), PRESETS["paper"]
+    lines = ["| setting | default | paper | |", "| --- | --- | --- | --- |"]
+    for field in fields(Settings):
+        other = f"`{paper[field.name]}`" if field.name in paper else ""
+        lines.append(f"| `{field.name}` | `{usual[field.name]}` | {other} | {meaning[field.name]} |")
+    return "\n".join(lines)
+
+
+def filled(text: str, tables: dict[str, str]) -> str:
+    """A page with its tables put between their marks."""
+
+    def table(match: re.Match[str]) -> str:
+        return f"<!-- {match[1]} -->\n{tables[match[1]]}\n<!-- end -->"
+
+    return re.sub(r"<!-- ([\w ]+) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    tables = {name: flags(command) for name, command in commands().items()} | {"settings": settings()}
+    for name in ("commands.md", "settings.md"):
+        path = DOCS / name
+        text = path.read_text(encoding="utf-8")
+        wanted = filled(text, tables)
+        if "--check" in sys.argv:
+            if text != wanted:
+                sys.exit(f"{name} does not list the flags and settings as they are: run python docs/reference.py")
+        else:
+            path.write_text(wanted, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
