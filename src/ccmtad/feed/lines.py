@@ -54,7 +54,8 @@ class FollowedFile:
         self.path, self.once, self.completed = path, once, completed
         try:
             if not stat.S_ISREG(path.stat().st_mode):
-                raise InputError(f"source must be a file, or - for standard input; got {str(path)!r}, which is neither")
+                what = "a folder" if path.is_dir() else "which is neither"
+                raise InputError(f"source must be a file, or - for standard input; got {str(path)!r}, {what}")
             self.file: IO[bytes] = path.open("rb", buffering=0)
         except OSError as error:
             raise InputError(f"source must be a readable file; got {str(path)!r}: {error.strerror}") from error
