@@ -119,7 +119,7 @@ class Stream:
             self.scorer.restart()
             return self._unjudged(now.index, now.notes, *self.lifecycle.unjudged())
         p, b, score, alarm, _ = self.scorer.step(loss)
-        notes = (*now.notes, *([ACCEPTED] if self.scorer.accepting else []))
+        notes = (*now.notes, ACCEPTED) if self.scorer.accepting else now.notes
         later = partial(_blame, self.model, now.x[None], error, present)
         blame = later() if alarm else None
         event, change = self.lifecycle.step(now.index, now.time, b, score, blame)
