@@ -11,6 +11,8 @@ from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeForm
 
 __all__ = ["recalibrate"]
 
+HARDLY_NORMAL = 0.01  # share of rows in alarm above which that is said
+
 
 def recalibrate(
     model: ModelFile,
@@ -38,13 +40,12 @@ def recalibrate(
     check_out("out", out, data)
     detector = Detector.load(model)
     before = detector.threshold_
-    noisy = 0.01  # share of rows in alarm above which they are hardly normal
     with show.working("Reading", quiet or json, total=None):
         frame = data_for(detector, data, reading(time, time_format, missing, drop))
     with show.working("Calibrating", quiet or json, total=None):
         alarmed = float(detector.detect(frame).alarm.mean())
         detector.recalibrate(frame)
-    if alarmed > noisy and not quiet:
+    if alarmed > HARDLY_NORMAL and not quiet:
         show.err.print(
             f"[yellow]note:[/] {alarmed:.0%} of these rows are in alarm by the old calibration: are they normal?"
         )
