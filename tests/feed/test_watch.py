@@ -25,6 +25,8 @@ from ..cli.run import COMMAND
 
 log = logging.getLogger(__name__)
 
+GOLDEN = Path(__file__).parents[1] / "golden"
+
 
 def csv_lines(frame: Frame) -> list[str]:
     header = ",".join(["time", *frame.channels])
@@ -504,3 +506,20 @@ def test_a_fifo_is_refused_and_a_name_may_hold_anything(fitted: Detector, watche
         watcher = Watch(fitted, FollowedFile(source, once=True), "plant+1", state=state)
         watcher.run()
     assert watcher.stream.tally.rows == 49
+
+
+def test_a_golden_state_of_version_1_goes_on_exactly(tmp_path: Path) -> None:
+    """Written by the code of its time, inside an event; its ids are those the event was opened with."""
+    expected = json.loads((GOLDEN / "watch-v1.json").read_text())
+    lines = (GOLDEN / "watch-v1.csv").read_text().splitlines(keepends=True)
+    source, state = tmp_path / "tmp.csv", tmp_path / "plant.state"
+    source.write_text("".join(lines))
+    state.write_bytes((GOLDEN / "watch-v1.state").read_bytes())
+    watcher, notices = watch(Detector.load(GOLDEN / "watch-v1.ccm"), source, state)
+    assert watcher.stream.tally.rows == expected["resumed_at"]
+    watcher.run()
+    told = [json.loads(notice.line()) for notice in notices]
+    wanted = expected["notices"][expected["told"] :]
+    assert len(told) == len(wanted) > 3
+    for one, other in zip(told, wanted, strict=True):
+        assert {name: one[name] for name in other if name != "blame"} == {n: v for n, v in other.items() if n != "blame"}

@@ -15,8 +15,9 @@ from ccmtad import CcmtadError, Detector, FileError, NotFittedError
 from ccmtad.runtime import artefact, envelope, snapshot
 from ccmtad.runtime.engine import compiled_kernels
 from ccmtad.simulate import Run, simulate
+from ccmtad.tables import read
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +228,22 @@ def test_golden_files_of_every_version_still_load(version: str) -> None:
     steps = [stream.update(row) for row in rows[expected["resumed_at"] :]]
     np.testing.assert_allclose([s.loss for s in steps], expected["loss"][expected["resumed_at"] :], rtol=1e-5)
     np.testing.assert_allclose([s.score for s in steps], expected["score"][expected["resumed_at"] :], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "row"), [("settling", 30), ("alarm", 127)])
+def test_golden_snapshots_of_a_settling_and_an_alarmed_stream_go_on(name: str, row: int) -> None:
+    """Of the default way of scoring: two tracks, a level that follows; taken before it settled, and inside an event."""
+    expected = json.loads((GOLDEN / "watch-v1.json").read_text())
+    frame = read(GOLDEN / "watch-v1.csv")
+    stream = Detector.load(GOLDEN / "watch-v1.ccm").stream(resume=(GOLDEN / f"{name}-v2.bin").read_bytes())
+    assert frame.times is not None
+    steps = [stream.update(values, time) for values, time in zip(frame.values[row:], frame.times[row:], strict=True)]
+    for field in ("loss", "pvalue", "score"):
+        np.testing.assert_allclose(
+            [getattr(s, field) for s in steps],
+            [np.nan if v is None else v for v in expected[field][row:]],
+            rtol=1e-5,
+            atol=1e-9,
+            err_msg=field,
+        )
+    assert [s.alarm for s in steps] == expected["alarm"][row:]
