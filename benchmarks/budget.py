@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from ccmtad import Settings
-from ccmtad.fitting import Lesson
-from ccmtad.method import events
-from ccmtad.method.calibrate import Calibration
-from ccmtad.runtime import batch
+from ccmtad import Settings, batch
+from ccmtad.calibrate.calibration import Calibration
+from ccmtad.fit import Lesson
+from ccmtad.score import events
 from ccmtad.simulate import simulate
 
 BUDGETS = (1_000, 10_000, 100_000)

@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccmtad import Settings
+from ccmtad import Settings, batch
 from ccmtad.bench.baselines import PcaError
 from ccmtad.bench.datasets import find
 from ccmtad.bench.metrics import Counts, event_counts, runs
-from ccmtad.fitting import Lesson
-from ccmtad.method import events
-from ccmtad.method.budget import simulated_threshold
-from ccmtad.method.calibrate import Scores
-from ccmtad.method.combine import Combiner
-from ccmtad.runtime import batch
-from ccmtad.runtime.engine import Reconstructor
+from ccmtad.calibrate.budget import simulated_threshold
+from ccmtad.calibrate.calibration import Scores
+from ccmtad.fit import Lesson
+from ccmtad.network.engine import Reconstructor
+from ccmtad.score import events
+from ccmtad.score.combine import Combiner
 
 DATASETS = ("MSL", "SMAP", "SMD")
 SEEDS = 3

@@ -10,21 +10,21 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from ccmtad import batch
 from ccmtad.bench.metrics import volumes
 from ccmtad.bench.sweep import sweep
-from ccmtad.config import Settings
-from ccmtad.method import events
-from ccmtad.method.accumulate import accumulate
-from ccmtad.method.cluster import Clusters, widths
-from ccmtad.method.combine import Combiner
-from ccmtad.method.scale import Scaler
-from ccmtad.runtime import batch
-from ccmtad.runtime.engine import Engine, compiled_kernels
-from ccmtad.runtime.model import Model
-from ccmtad.runtime.stream import Stream
+from ccmtad.model import Model
+from ccmtad.network.clusters import Clusters, widths
+from ccmtad.network.engine import Engine, compiled_kernels
+from ccmtad.network.network import Network
+from ccmtad.network.training import build
+from ccmtad.prepare.scale import Scaler
+from ccmtad.score import events
+from ccmtad.score.accumulate import accumulate
+from ccmtad.score.combine import Combiner
+from ccmtad.settings import Settings
 from ccmtad.simulate import simulate
-from ccmtad.train.loop import build
-from ccmtad.train.network import Network
+from ccmtad.stream import Stream
 
 REPEAT = 5
 ROWS = 4_096

@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.main import get_command
 
 from ccmtad.cli.app import app
-from ccmtad.config import PRESETS, Settings
+from ccmtad.settings import PRESETS, Settings
 
 DOCS = Path(__file__).parent
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmtad import InputError
-from ccmtad.feed.rows import BadLineError, Parser
 from ccmtad.tables import Reading, read
 from ccmtad.tables.dialect import Dialect
+from ccmtad.tables.lines import BadLineError, Parser
 from ccmtad.tables.read import _check_ragged
 from ccmtad.tables.times import moment
 

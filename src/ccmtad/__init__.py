@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config import Settings
     from .detector import Detector
     from .errors import (
         CcmtadError,
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     )
     from .frame import Frame
     from .results import Detection, Epoch, Event, Step
+    from .settings import Settings
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,7 @@ _HOME = {
     "Epoch": "results",
     "Event": "results",
     "Frame": "frame",
-    "Settings": "config",
+    "Settings": "settings",
     "Step": "results",
 }
 

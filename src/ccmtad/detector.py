@@ -8,14 +8,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Settings
+from . import batch, files, model_file, snapshot
 from .errors import FileError, InputError, NotFittedError, SettingError
-from .fitting import Lesson, warn_of_budget
+from .fit import Lesson, warn_of_budget
 from .frame import Frame, inside
+from .model import Model
 from .results import Detection, Epoch, Support
-from .runtime import artefact, batch, snapshot
-from .runtime.model import Model
-from .runtime.stream import Stream, Streams
+from .settings import Settings
+from .stream import Stream, Streams
 
 __all__ = ["Detector"]
 
@@ -202,12 +202,12 @@ class Detector:
         """Writes the fitted model to one pickle-free file, whole or not at all."""
         params = {n: v.item() if isinstance(v, np.generic) else v for n, v in self.get_params().items()}
         history = [asdict(epoch) for epoch in self._history]
-        artefact.write(artefact.dumps(self._fitted(), {"params": params, "history": history}), path)
+        files.write(model_file.dumps(self._fitted(), {"params": params, "history": history}), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Reads a model that `save` wrote. Nothing in the file is executed; it needs no torch."""
-        model, extra = artefact.loads(artefact.read(path), f"model file {str(path)!r}")
+        model, extra = model_file.loads(files.read(path), f"model file {str(path)!r}")
         try:
             detector = cls(**extra["params"])
             detector._history = tuple(Epoch(**epoch) for epoch in extra["history"])

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Settings
 from .errors import InputError, MissingExtraError
 from .frame import Frame
+from .settings import Settings
 
 __all__ = ["Change", "Detection", "Epoch", "Event", "Health", "Learnt", "Step", "Support"]
 

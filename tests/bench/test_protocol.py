@@ -20,8 +20,8 @@ from ccmtad.bench.methods import Fitted, Losses
 from ccmtad.bench.protocol import judge
 from ccmtad.bench.run import Plan, Results, read, run
 from ccmtad.bench.sweep import alphas, search, sweep
-from ccmtad.fitting import Lesson
-from ccmtad.method.accumulate import accumulate
+from ccmtad.fit import Lesson
+from ccmtad.score.accumulate import accumulate
 
 SMALL: dict[str, Any] = {"epochs": 2, "width": 8, "window": 6, "clusters": 1, "device": "cpu"}
 
@@ -165,7 +165,7 @@ def test_the_search_is_the_best_of_its_sweeps() -> None:
 
 
 def judge_label(score: Any, evidence: Any, threshold: float) -> Any:
-    from ccmtad.method import events
+    from ccmtad.score import events
 
     return events.label(events.find(score, evidence, score > threshold), len(score))
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccmtad.bench.sweep import Sweep, sweep
-from ccmtad.method import events
+from ccmtad.score import events
 from tests import naive
 
 EVIDENCE = st.lists(

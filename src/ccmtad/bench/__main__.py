@@ -6,8 +6,8 @@
 import argparse
 import sys
 
-from ..config import Settings
 from ..errors import CcmtadError
+from ..settings import Settings
 from .datasets import DATASETS, find
 from .methods import METHODS
 from .run import Plan, run

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from .. import batch
 from ..frame import Frame
+from ..model import Model
+from ..network.engine import Reconstructor
 from ..results import Detection
-from ..runtime import batch
-from ..runtime.engine import Reconstructor
-from ..runtime.model import Model
 
 if TYPE_CHECKING:
     from ..detector import Detector

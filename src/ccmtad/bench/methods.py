@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import batch
 from ..errors import InputError, MissingExtraError
-from ..fitting import Lesson, Weights
+from ..fit import Lesson, Weights
 from ..frame import Frame
+from ..model import Series
+from ..network.engine import Reconstructor
 from ..results import Epoch
-from ..runtime import batch
-from ..runtime.engine import Reconstructor
-from ..runtime.model import Series
 from .baselines import Difference, PcaError, RandomScore, RowNorm
 
 __all__ = ["METHODS", "Fitted", "Losses", "Method", "find", "seeded"]

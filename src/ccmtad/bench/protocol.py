@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import Settings
+from .. import batch
+from ..calibrate.calibration import Calibration
 from ..errors import InputError
-from ..method import events
-from ..method.calibrate import Calibration
-from ..runtime import batch
+from ..score import events
+from ..settings import Settings
 from . import metrics
 from .methods import Fitted, Losses
 from .sweep import Best, Sweep, search, sweep

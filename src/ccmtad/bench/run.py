@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..config import PRESETS, Settings
 from ..errors import FileError, InputError
-from ..fitting import Lesson
+from ..fit import Lesson
+from ..settings import PRESETS, Settings
 from . import methods
 from .datasets import Dataset, Entity, join
 from .protocol import judge

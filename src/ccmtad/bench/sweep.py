@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..method.accumulate import accumulate
-from ..method.calibrate import Reset
+from ..calibrate.calibration import Reset
+from ..score.accumulate import accumulate
 
 __all__ = ["Best", "Sweep", "alphas", "search", "sweep"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from ..config import Budget as Allowance
+from ..settings import Budget as Allowance
 from . import show
 from .detect import told
 from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, data_for, reading

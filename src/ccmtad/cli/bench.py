@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ..config import Settings
 from ..errors import CcmtadError, InputError, MissingExtraError
+from ..settings import Settings
 
 __all__ = ["bench"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from ..config import Settings
+from ..settings import Settings
 from ..wording import count
 from . import show
 from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, reading

@@ -78,7 +78,7 @@ def demo(
 
 def _prepare(folder: Path) -> None:
     """An unwritable place is an error before the work is done."""
-    from ..runtime.artefact import check_writable
+    from ..files import check_writable
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,12 +93,12 @@ def _keep(trial: "Trial", detection: "Detection", folder: Path) -> None:
     import polars as pl
 
     from .. import report
-    from ..runtime import artefact
+    from ..files import write
 
     for name, run in (("normal.csv", trial.train), ("recent.csv", trial.watched)):
         columns = {"time": run.times, **{channel: run.values[:, i] for i, channel in enumerate(run.channels)}}
         text = pl.DataFrame(columns).write_csv(float_precision=4, datetime_format="%Y-%m-%d %H:%M:%S")
-        artefact.write(text.encode(), folder / name)
+        write(text.encode(), folder / name)
     trial.detector.save(folder / "plant.ccm")
     report.save(detection, folder / "report.html", title="A simulated water works")
 

@@ -72,7 +72,7 @@ def detect(
 
 def told(found: "Detection") -> dict[str, Any]:
     """A detection as JSON knows it."""
-    from ..feed.journal import plain
+    from ..live.journal import plain
 
     return {
         "threshold": found.threshold,
@@ -117,7 +117,7 @@ def _write_rows(found: "Detection", path: Path) -> None:
 
     import polars as pl
 
-    from ..runtime import artefact
+    from ..files import write
 
     columns: dict[str, Any] = {} if found.times is None else {"time": found.times}
     columns |= {name: getattr(found, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
@@ -126,7 +126,7 @@ def _write_rows(found: "Detection", path: Path) -> None:
         table.write_csv(buffer)
     else:
         table.write_parquet(buffer)
-    artefact.write(buffer.getvalue(), path)
+    write(buffer.getvalue(), path)
 
 
 def needs_plotly() -> None:

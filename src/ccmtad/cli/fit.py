@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from ..config import Settings
 from ..errors import InputError
 from ..results import Epoch
+from ..settings import Settings
 from . import show
 from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, check_order, check_out, reading
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.markup import escape
 
-from ..config import Settings
+from ..settings import Settings
 from . import show
 from .options import Json, ModelFile, Quiet
 

@@ -50,7 +50,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progres
 
 def check_out(argument: str, path: Path, *inputs: Path) -> None:
     """Says, before the work is done, that a file cannot be written, or would replace what is read."""
-    from ..runtime.artefact import check_writable
+    from ..files import check_writable
 
     check_writable(path, argument)
     for one in inputs:
@@ -60,7 +60,7 @@ def check_out(argument: str, path: Path, *inputs: Path) -> None:
 
 def check_order(frame: "Frame", path: Path) -> None:
     """A few late rows are ignored; where most are, something else is wrong."""
-    from ..method import timeline
+    from ..prepare import timeline
 
     late = int((~timeline.kept(frame.times, len(frame))).sum())
     if late > len(frame) / 2:
@@ -72,7 +72,7 @@ def check_order(frame: "Frame", path: Path) -> None:
 
 def data_for(detector: "Detector", path: Path, how: Reading) -> "Frame":
     """A file for a fitted model: with its channels, in order of time, and long enough to be judged."""
-    from ..method import timeline, windows
+    from ..prepare import timeline, windows
     from ..tables import read
 
     model = detector.model_

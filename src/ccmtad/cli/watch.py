@@ -16,9 +16,9 @@ from . import show
 from .options import Budget, Drop, Missing, ModelFile, Quiet, Time, TimeFormat, reading
 
 if TYPE_CHECKING:
-    from ..feed.journal import Notice
-    from ..feed.lines import Lines
-    from ..feed.watch import Acknowledged
+    from ..live.journal import Notice
+    from ..live.lines import Lines
+    from ..live.watch import Acknowledged
 
 __all__ = ["watch"]
 
@@ -55,9 +55,9 @@ def watch(
     Example: `ccmtad watch plant.ccm sensors.csv --state plant.state`
     """
     from ..detector import Detector
-    from ..feed.lines import FollowedFile, Pipe
-    from ..feed.watch import Watch
-    from ..runtime.artefact import check_writable
+    from ..files import check_writable
+    from ..live.lines import FollowedFile, Pipe
+    from ..live.watch import Watch
 
     show.notes(quiet)
     detector = Detector.load(model)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ..config import Settings
 from ..frame import Frame
+from ..settings import Settings
 from . import times, values
 from .drift import drift
 from .finding import Finding

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..frame import Frame
-from ..method.scale import CLIP, Scaler
+from ..prepare.scale import CLIP, Scaler
 from ..wording import span
 from .finding import Finding, listed, moves
 from .times import period

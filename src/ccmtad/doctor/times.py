@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import Settings
+from ..calibrate.calibration import ALPHA
 from ..errors import SettingError
 from ..frame import Frame
-from ..method import timeline
-from ..method.calibrate import ALPHA
+from ..prepare import timeline
+from ..settings import Settings
 from ..wording import count, span, stamp
 from .finding import Finding
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import Settings
 from ..frame import Frame
+from ..settings import Settings
 from .finding import Finding, listed, moves
 
 __all__ = ["constant", "copies", "jumps", "missing", "stretched"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..config import Settings
 from ..errors import MissingExtraError
+from ..files import write
 from ..results import Detection, Event
-from ..runtime import artefact
+from ..settings import Settings
 from ..wording import span, stamp
 from .thin import drawable
 
@@ -29,7 +29,7 @@ LISTED = 500  # events in the table
 
 def save(result: Detection, path: str | Path, *, title: str = "Anomaly report") -> None:
     """Writes the report of a detection, whole or not at all."""
-    artefact.write(html(result, title=title).encode("utf-8"), path)
+    write(html(result, title=title).encode("utf-8"), path)
 
 
 def html(result: Detection, *, title: str = "Anomaly report") -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..method import timeline
+from ..prepare import timeline
 from ..results import Detection
 
 __all__ = ["blocks", "drawable", "extremes"]

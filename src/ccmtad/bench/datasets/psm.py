@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...method import missing
+from ...prepare import missing
 from .entity import Entity, Truth, own_folder, source
 from .table import frame, held, numbers, read_bytes
 

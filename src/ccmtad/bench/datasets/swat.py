@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, MissingExtraError
-from ...method import missing
+from ...prepare import missing
 from .entity import Entity, Truth, own_folder
 from .table import frame, held, read_bytes
 

@@ -1,0 +1,173 @@
+"""The threshold that keeps a false-alarm budget, from normal data alone, and how far it can be trusted."""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv
+
+from ..results import Support
+from ..score.accumulate import accumulate
+from ..score.evidence import Reference, Tail
+from ..score.tracks import averaged
+
+if TYPE_CHECKING:
+    from .calibration import Calibration, Scale
+
+__all__ = ["Support", "observed_threshold", "simulated_peaks", "simulated_threshold", "together"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Reset = Literal["carried", "everything"]
+
+CHAINS = 4_096  # independent streams simulated side by side
+FOLDS = 10  # parts of the validation series, each scored against the others
+CONFIDENCE = 0.65  # with which the observed threshold keeps the budget
+FEWEST = 5  # peaks from which the tail of their distribution is fitted
+TOLERANCE = 3.0  # factor by which a supported budget may be missed
+
+
+def simulated_threshold(calibration: "Calibration", scale: "Scale", rows_per_alarm: float, seed: int = 0) -> float:
+    """The score that independent normal rows exceed once in `rows_per_alarm`."""
+    references = 0 if np.isfinite(scale.ranking.start) else len(scale.reference)
+    rules = (calibration.tail, calibration.alpha, calibration.patience, calibration.reset, calibration.duration)
+    return _simulated(references, *rules, rows_per_alarm, seed)
+
+
+def observed_threshold(
+    calibration: "Calibration", scale: "Scale", losses: Floats, rows_per_alarm: float, simulated: float = 0.0
+) -> tuple[float, Support]:
+    """The score that these normal losses exceed once in `rows_per_alarm`, and how well they support that.
+
+    Independent rows are the best case: real losses come in clusters, and their score climbs higher. Each tenth of
+    the series is scored against the other nine, as new data would be; the peaks of excursions are independent,
+    and their tail is exponential (a renewal argument). Too few peaks to tell: an extreme loss counts as often as
+    it repeats, so the simulated threshold is multiplied by the correlation time of the evidence.
+    """
+    measured = averaged(losses, scale.persistence) / np.exp(scale.level)
+    judged = np.flatnonzero(~np.isnan(measured))
+    b = np.full(len(measured), np.nan)
+    for fold in np.array_split(judged, min(FOLDS, len(judged))):
+        others = Reference(np.sort(measured[np.setdiff1d(judged, fold, assume_unique=True)]), calibration.tail)
+        b[fold] = calibration.log_alpha + others.strength(measured[fold])
+    peaks, first, last = _peaks(accumulate(b, calibration.patience, calibration.reset), calibration.duration)
+    order = np.sort(peaks)
+    often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
+    top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
+    if top < FEWEST:
+        threshold = simulated * _correlation_time(b[judged])
+        return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST)
+    start = float(order[-top - 1])
+    excess = _clusters(peaks, first, last, start, calibration.cooldown) - start
+    top = max(len(excess), 1)
+    mean = max(float(excess.sum()) / top, float(np.finfo(float).tiny))
+    every = len(judged) / top  # rows between peaks above the start
+    # The mean excess of an exponential tail has a gamma distribution.
+    wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - CONFIDENCE, 0.05, 0.95))
+    threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
+    reached = max(threshold, simulated) - start
+    low, high = (every * float(np.exp(min(max(reached, 0.0) / spread, 600.0))) for spread in interval)
+    # Folds of an exponential that top peaks can be off by at most the tolerance in.
+    longest = every * float(np.exp(np.log(TOLERANCE) * np.sqrt(top)))
+    return threshold, Support(rows_per_alarm, low, high, longest)
+
+
+def together(supports: Sequence[Support], rows_per_alarm: float) -> Support | None:
+    """Of scales side by side: rates of alarms add up."""
+    if not supports:
+        return None
+    rates = [sum(1 / max(getattr(one, end), 1.0) for one in supports) for end in ("low", "high")]
+    low, high = (1 / rate if rate > 0 else np.inf for rate in rates)
+    return Support(rows_per_alarm, low, high, min(one.longest for one in supports) / len(supports))
+
+
+@lru_cache(maxsize=64)
+def _simulated(
+    references: int,
+    tail: Tail,
+    alpha: float,
+    patience: int,
+    reset: Reset,
+    duration: int,
+    rows_per_alarm: float,
+    seed: int,
+) -> float:
+    rows = int(np.clip(400 * rows_per_alarm, 2_000_000, 20_000_000))
+    peaks = np.sort(simulated_peaks(references, tail, alpha, patience, reset, duration, rows, seed))[::-1]
+    expected = rows / rows_per_alarm  # excursions allowed above the threshold
+    if expected >= 50:
+        return float(peaks[min(int(expected), len(peaks) - 1)])
+    # Too rare to simulate: peaks of a drifting walk have an exponential tail, which is continued.
+    near, far = peaks[min(500, len(peaks) - 1)], peaks[min(50, len(peaks) - 1)]
+    return float(far + (far - near) * np.log(50 / expected) / np.log(10))
+
+
+def simulated_peaks(
+    references: int, tail: Tail, alpha: float, patience: int, reset: Reset, duration: int, rows: int, seed: int
+) -> Floats:
+    """The highest score of every excursion in about `rows` independent normal rows, many streams side by side.
+
+    The number of references at least as large as a normal row's loss is uniform on 0 .. n; 0 references stands for a
+    fitted tail, whose p-value is uniform on 0 .. 1.
+    """
+    random = np.random.default_rng(seed)
+    table = Reference(np.arange(float(references)), tail).strengths + np.log(alpha) if references else np.empty(0)
+    score, peak, negatives = np.zeros(CHAINS), np.zeros(CHAINS), np.zeros(CHAINS, dtype=np.int64)
+    recent: deque[Floats] = deque([score] * duration, maxlen=duration)
+    peaks: list[Floats] = [np.full(1, np.finfo(float).tiny)]  # never empty, never a threshold of 0
+    for _ in range(-(-rows // CHAINS)):
+        if references:
+            new = table[random.integers(0, references + 1, CHAINS)]
+        else:
+            new = np.log(alpha) + random.standard_exponential(CHAINS)
+        resets = negatives >= patience
+        score = np.maximum(np.where(resets, 0.0, score) + new, 0.0)
+        if reset == "everything":
+            score[resets] = 0.0
+        negatives = np.where(new < 0, negatives + 1, 0)
+        recent.append(score)
+        peaks.append(peak[(score == 0.0) & (peak > 0.0)])
+        peak = np.where(score == 0.0, 0.0, np.maximum(peak, np.minimum.reduce(list(recent))))
+    return np.concatenate([*peaks, peak[peak > 0.0]])
+
+
+def _peaks(score: Floats, duration: int) -> tuple[Floats, Ints, Ints]:
+    """Of every excursion: the highest score that lasts `duration` rows, and its first and last row."""
+    excursion = np.cumsum(score <= 0.0)
+    lasting = score.copy()
+    for back in range(1, duration):
+        lasting[back:] = np.minimum(lasting[back:], score[:-back])
+        lasting[:back] = 0.0
+    highest = np.zeros(int(excursion[-1]) + 1)
+    np.maximum.at(highest, excursion, lasting)
+    rows = np.arange(len(score))
+    first, last = np.full(len(highest), len(score)), np.full(len(highest), -1)
+    np.minimum.at(first, excursion[score > 0], rows[score > 0])
+    np.maximum.at(last, excursion[score > 0], rows[score > 0])
+    there = highest > 0.0
+    return highest[there], first[there], last[there]
+
+
+def _clusters(peaks: Floats, first: Ints, last: Ints, start: float, cooldown: int) -> Floats:
+    """The peaks above `start`; of those within a cooldown of each other, which raise one alarm, the highest."""
+    above = np.flatnonzero(peaks > start)
+    apart = np.r_[True, first[above][1:] - last[above][:-1] > cooldown]
+    highest = np.zeros(int(apart.sum()))
+    np.maximum.at(highest, np.cumsum(apart) - 1, peaks[above])
+    return highest
+
+
+def _correlation_time(evidence: Floats) -> float:
+    """Rows that count as one: twice the area under the autocorrelation, up to where it has faded; at least 1."""
+    if np.ptp(evidence) < 1e-9:
+        return 1.0  # rounding is no correlation
+    centred = evidence - evidence.mean()
+    size = len(centred)
+    spectrum = np.fft.rfft(centred, 2 * size)
+    correlation = np.fft.irfft(spectrum * np.conj(spectrum))[:size]
+    correlation = correlation / correlation[0]
+    faded = np.flatnonzero(correlation < 0.05)
+    return 1.0 + 2.0 * float(correlation[1 : faded[0] if len(faded) else size].sum())

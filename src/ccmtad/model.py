@@ -1,0 +1,120 @@
+"""A fitted model as plain values: all that detecting needs, and all that is ever saved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .calibrate.calibration import Calibration
+from .frame import Frame
+from .network.clusters import Clusters
+from .network.engine import Engine
+from .prepare import missing, smooth, timeline, windows
+from .prepare.scale import Scaler, clip
+from .results import Learnt
+from .score.combine import Combiner
+from .settings import Settings
+
+__all__ = ["Model", "Series", "prepare", "series"]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A frame made ready for the engine: late and duplicate rows dropped, scaled, smoothed, clipped."""
+
+    kept: NDArray[np.int64]  # the input row of each row here
+    rows: NDArray[np.float32]  # (rows, channels)
+    present: NDArray[np.bool_] | None  # (rows, channels) which may be judged; None: all
+    ends: NDArray[np.int64]  # last rows of the windows
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What fitting learnt."""
+
+    settings: Settings
+    channels: tuple[str, ...]
+    named: bool  # whether the channel names came with the training data
+    period: float | None  # median seconds between training rows; None where times were unknown
+    fallback: NDArray[np.float64]  # (channels,) training medians: where a channel sits before its first value
+    scaler: Scaler
+    clusters: Clusters
+    weights: Mapping[str, NDArray[np.float32]]
+    combiner: Combiner
+    calibration: Calibration
+    correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows; shown, never used
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The inference engine of these weights."""
+        return Engine(self.weights, self.clusters, self.settings)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The checksum of this model as it would be saved: what ties a snapshot to it."""
+        from . import files, model_file  # they read and write models
+
+        return files.digest(model_file.dumps(self))
+
+    @property
+    def longest_pause(self) -> float | None:
+        """Seconds between two rows above which the window restarts."""
+        return None if self.period is None else self.settings.gap * self.period
+
+    @cached_property
+    def still(self) -> NDArray[np.bool_]:
+        """(channels,) constant in training."""
+        if self.correlation is None:
+            return np.zeros(len(self.channels), dtype=np.bool_)
+        still: NDArray[np.bool_] = np.diag(self.correlation) == 0.0
+        return still
+
+    def blamable(self, rows: NDArray[np.float32], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """Which channels of each row may be blamed: not one that sits where it always sat, though it may be
+        reconstructed badly because others broke."""
+        if not self.still.any():
+            return present
+        moved: NDArray[np.bool_] = ~(self.still & (rows == -1.0))
+        return moved if present is None else np.logical_and(present, moved)
+
+    @property
+    def learnt(self) -> Learnt:
+        """What explains an answer."""
+        calibration = self.calibration
+        return Learnt(
+            self.settings,
+            tuple(tuple(self.channels[i] for i in members) for members in self.clusters.members),
+            self.correlation,
+            self.period,
+            calibration.alpha,
+            len(calibration.reference),
+            calibration.scales[0].shares,
+            calibration.support,
+        )
+
+    def series(self, frame: Frame) -> Series:
+        """Prepares a frame for detection; nothing in it looks ahead (unless smoothing is centred)."""
+        return series(frame, self.scaler, self.fallback, self.period, self.settings)
+
+
+def series(
+    frame: Frame, scaler: Scaler, fallback: NDArray[np.float64], period: float | None, settings: Settings
+) -> Series:
+    """Drops late rows, holds missing values, scales, and finds the windows."""
+    kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
+    times = None if frame.times is None else frame.times[kept]
+    start = timeline.starts(times, len(kept), None if period is None else settings.gap * period)
+    values, present = missing.hold(frame.values[kept], settings.hold_rows, start, fallback)
+    rows = prepare(values, start, scaler, settings)
+    ends = windows.ends(start, settings.window)
+    return Series(kept, rows, None if present.all() else present, ends)
+
+
+def prepare(
+    values: NDArray[np.float64], start: NDArray[np.bool_], scaler: Scaler, settings: Settings
+) -> NDArray[np.float32]:
+    """Scale, smooth, clip."""
+    average = smooth.trailing if settings.smoothing == "trailing" else smooth.centred
+    return clip(average(scaler(values), settings.smooth, start))

@@ -1,1 +1,0 @@
-"""Detecting: inference from plain arrays, without torch or scikit-learn."""

@@ -1,0 +1,184 @@
+"""The operating point keeps the false-alarm budget."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import lfilter
+
+from ccmtad.calibrate import budget
+from ccmtad.calibrate.budget import observed_threshold, simulated_peaks, simulated_threshold
+from ccmtad.calibrate.calibration import Calibration, Scale, choose_alpha, mixture_bound
+from ccmtad.score import events
+from ccmtad.score.accumulate import accumulate
+from ccmtad.score.evidence import evidence, pvalue
+
+
+def calibration(references: int, tail: str, reset: str, threshold: float = 1.0) -> Calibration:
+    scale = Scale(1, np.linspace(0.0, 1.0, references), tail, threshold=threshold)  # type: ignore[arg-type]
+    return Calibration((scale,), 0.05, 5, reset, tail)  # type: ignore[arg-type]
+
+
+def rows_between_alarms(fitted: Calibration, losses: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    scores = fitted.score(losses)
+    return len(losses) / max(len(events.find(scores.score, scores.evidence, scores.alarm)), 1)
+
+
+@given(
+    st.sampled_from(["conformal", "empirical"]),
+    st.sampled_from(["carried", "everything"]),
+    st.sampled_from([10, 300]),
+    st.integers(0, 5),
+)
+def test_streams_simulated_side_by_side_score_as_one_alone(tail: str, reset: str, references: int, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "CHAINS", 3)
+        peaks = simulated_peaks(references, tail, 0.05, 5, reset, 1, 900, seed)  # type: ignore[arg-type]
+    random = np.random.default_rng(seed)
+    draws = np.array([random.integers(0, references + 1, 3) for _ in range(300)])
+    expected = [float(np.finfo(float).tiny)]
+    for chain in draws.T:
+        b = evidence(pvalue(chain, references, tail), 0.05, tail)  # type: ignore[arg-type]
+        score = accumulate(b, 5, reset)  # type: ignore[arg-type]
+        excursion = np.cumsum(score == 0.0)
+        expected += [float(score[excursion == i].max()) for i in np.unique(excursion[score > 0])]
+    np.testing.assert_allclose(np.sort(peaks), np.sort(expected))
+
+
+@pytest.mark.parametrize("tail", ["conformal", "empirical"])
+@pytest.mark.parametrize("reset", ["carried", "everything"])
+def test_independent_losses_keep_the_budget(tail: str, reset: str) -> None:
+    random = np.random.default_rng(3)
+    observed = []
+    for _ in range(20):
+        fitted = Calibration.fit(
+            random.exponential(size=5_000),
+            1_000,
+            patience=5,
+            reset=reset,  # type: ignore[arg-type]
+            tail=tail,  # type: ignore[arg-type]
+        )
+        observed.append(rows_between_alarms(fitted, random.exponential(size=50_000)))
+    assert 500 < np.median(observed) < 5_000
+
+
+def test_clustered_losses_keep_the_budget_that_independence_would_break() -> None:
+    random = np.random.default_rng(4)
+
+    def losses(rows: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=rows))))
+
+    kept, broken = [], []
+    for _ in range(10):
+        validation, fresh = losses(8_000), losses(80_000)
+        fitted = Calibration.fit(validation, 2_000, patience=5, reset="carried", tail="conformal")
+        naive = Calibration.fit(
+            validation,
+            2_000,
+            patience=5,
+            reset="carried",
+            tail="conformal",
+            threshold=simulated_threshold(fitted, fitted.scales[0], 2_000),
+        )
+        kept.append(rows_between_alarms(fitted, fresh))
+        broken.append(rows_between_alarms(naive, fresh))
+    assert np.median(broken) < 500  # what the simulation of independent rows promises is not kept …
+    assert np.median(kept) > 1_000  # … and what the validation part itself needs is
+
+
+@pytest.mark.parametrize("references", [2, 40, 1_000])
+def test_a_rarer_budget_never_has_a_lower_threshold(references: int) -> None:
+    fitted = calibration(references, "conformal", "carried")
+    scale = fitted.scales[0]
+    thresholds = [simulated_threshold(fitted, scale, rows) for rows in (10, 100, 1e3, 1e4, 1e5, 1e6, 1e8)]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[0] > 0
+    assert np.isfinite(thresholds[-1])
+
+
+def test_alpha_is_five_percent_or_the_papers_bound() -> None:
+    random = np.random.default_rng(0)
+    assert choose_alpha(random.normal(size=1_999) ** 2) == 0.05  # too few for the mixture
+    # Nearly all losses are tiny and alike: the component nearest zero ends below almost nothing.
+    tight = np.concatenate([random.normal(1.0, 0.1, 9_900), random.normal(50.0, 1.0, 100)])
+    assert mixture_bound(np.sort(tight)) == pytest.approx(0.16, abs=0.03)
+    # Nearly all losses are alike and a few lie far off: less than 5 % are above the bound, and alpha follows it.
+    alike = np.concatenate([np.full(9_800, 1.0), random.uniform(1.5, 9.0, 200)])
+    assert choose_alpha(np.sort(alike)) == pytest.approx(0.02)
+    assert choose_alpha(np.sort(np.r_[np.full(2_000, 0.5), np.full(1_000, 0.7)])) == 0.05  # ties, and no warning
+    assert choose_alpha(np.full(3_000, 0.5)) == 0.05
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [np.zeros(40), np.arange(40.0), np.r_[np.zeros(39), 1e30], np.r_[np.arange(30.0), np.nan, np.arange(30.0)]],
+)
+def test_few_or_constant_losses_can_be_calibrated(
+    losses: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> None:
+    fitted = Calibration.fit(losses, 10_000, patience=5, reset="carried", tail="conformal")
+    assert 0 < fitted.threshold < np.inf
+    assert np.isfinite(fitted.score(losses).score).all()
+
+
+def test_a_break_in_the_validation_part_does_not_join_what_lies_around_it() -> None:
+    burst = np.r_[np.linspace(0.0, 1.0, 300), np.full(4, 5.0)]
+    joined = np.concatenate([burst, burst[::-1]] * 8)
+    broken = np.concatenate([burst, [np.nan], burst[::-1]] * 8)
+    fitted = Calibration.fit(joined, 100, patience=5, reset="carried", tail="conformal")
+    scale = fitted.scales[0]
+    assert observed_threshold(fitted, scale, broken, 100)[0] < observed_threshold(fitted, scale, joined, 100)[0]
+
+
+@pytest.mark.parametrize("tail", ["conformal", "pareto"])
+@pytest.mark.parametrize("losses", [np.zeros(40), np.arange(40.0), np.r_[np.zeros(39), 1e30], np.full(300, 2.0)])
+def test_two_scales_that_follow_drift_can_be_calibrated_on_little(
+    losses: np.ndarray[tuple[int], np.dtype[np.float64]], tail: str
+) -> None:
+    fitted = Calibration.fit(
+        losses,
+        10_000,
+        patience=5,
+        reset="carried",
+        tail=tail,  # type: ignore[arg-type]
+        persistence=48,
+        settle=10,
+        drift=1e-3,
+        accept=50,
+    )
+    assert len(fitted.scales) == 2
+    assert all(0 < scale.threshold < np.inf for scale in fitted.scales)
+    assert np.isfinite(fitted.score(np.r_[losses, 1e300, losses]).score).all()
+    assert fitted.support is not None
+    assert not fitted.support.enough
+
+
+def test_a_budget_that_the_rows_cannot_support_says_what_they_can() -> None:
+    random = np.random.default_rng(1)
+    many, few = random.exponential(size=20_000), random.exponential(size=400)
+    rules: dict[str, Any] = {"patience": 5, "reset": "carried", "tail": "conformal"}
+    supported = Calibration.fit(many, 10_000, **rules).support
+    assert supported is not None
+    assert supported.enough
+    assert supported.low < 10_000 * 3
+    assert supported.low < supported.high
+    lacking = Calibration.fit(few, 1_000_000, **rules).support
+    assert lacking is not None
+    assert not lacking.enough
+    assert 100 < lacking.longest < 1_000_000
+
+
+def test_hygiene_is_counted_in_the_budget() -> None:
+    """What must last longer to alarm may lie lower; what counts once in a while may too."""
+    random = np.random.default_rng(4)
+    losses = np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=20_000))))
+    rules: dict[str, Any] = {"patience": 5, "reset": "carried", "tail": "conformal"}
+    extras: tuple[dict[str, Any], ...] = ({}, {"duration": 8}, {"cooldown": 500})
+    plain, lasting, rare = (Calibration.fit(losses, 1_000, **rules, **extra) for extra in extras)
+    assert lasting.threshold < plain.threshold
+    assert rare.threshold <= plain.threshold
+    fresh = np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], random.normal(size=100_000))))
+    for fitted in (plain, lasting, rare):
+        assert 333 < rows_between_alarms(fitted, fresh) < 4_000

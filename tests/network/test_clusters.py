@@ -1,0 +1,104 @@
+"""Channel clusters hold for any input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ccmtad.network.clusters import Clusters, correlation, find, widths
+
+HOWS = ("profile", "cosine", "correlation", "kmeans")
+
+
+def groups(per_group: int = 4, rows: int = 500) -> NDArray[np.float64]:
+    """Three groups of channels, each driven by its own signal, and two constant channels."""
+    random = np.random.default_rng(5)
+    signals = random.normal(size=(rows, 3)).cumsum(axis=0)
+    driven = np.repeat(signals, per_group, axis=1) * random.uniform(0.5, 2.0, 3 * per_group)
+    noisy = driven + 0.1 * random.normal(size=driven.shape)
+    return np.column_stack([noisy, np.full(rows, 3.0), np.zeros(rows)])
+
+
+def truth(per_group: int = 4) -> NDArray[np.int64]:
+    return np.array([*np.repeat([0, 1, 2], per_group), 3, 3])
+
+
+def same_partition(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
+
+
+@pytest.mark.parametrize("how", ["profile", "correlation", "kmeans"])
+def test_channels_driven_by_one_signal_are_one_cluster(how: str) -> None:
+    assert same_partition(find(groups(), 4, how).label, truth())  # type: ignore[arg-type]
+
+
+def test_auto_finds_how_many_there_are() -> None:
+    assert find(groups(), "auto").found == 4
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("asked", [1, 2, 3, 7, 50, "auto"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((30, 4)),
+        np.full((30, 1), 2.0),
+        np.arange(30.0)[:, None],
+        np.column_stack([np.arange(30.0), np.sin(np.arange(30.0))]),
+        np.column_stack([np.arange(30.0)] * 5),
+        np.column_stack([np.arange(30.0), np.full(30, 1.0)]),
+        np.column_stack([np.arange(30.0), np.arange(30.0), np.cos(np.arange(30.0)), np.zeros(30)]),
+        np.full((30, 3), 0.1) * 3,
+    ],
+    ids=[
+        "constant",
+        "one constant",
+        "one",
+        "two",
+        "duplicates",
+        "one and a constant",
+        "mixed",
+        "constant to rounding",
+    ],
+)
+def test_any_input_has_clusters(rows: NDArray[np.float64], asked: int, how: str) -> None:
+    clusters = find(rows, asked, how)  # type: ignore[arg-type]
+    assert sorted(set(clusters.label.tolist())) == list(range(clusters.found))
+    assert 1 <= clusters.found <= (asked if asked != "auto" else 10)  # type: ignore[comparison-overlap]
+    assert sum(map(len, clusters.members)) == rows.shape[1]
+
+
+def test_no_more_clusters_than_distinct_profiles() -> None:
+    rows = np.column_stack([np.arange(30.0)] * 3 + [np.cos(np.arange(30.0))] * 2 + [np.zeros(30)])
+    assert find(rows, 6).found == 3
+
+
+def test_constant_channels_are_a_cluster_of_their_own() -> None:
+    clusters = find(groups(), 4)
+    assert [12, 13] in [members.tolist() for members in clusters.members]
+
+
+def test_off_is_one_cluster() -> None:
+    assert find(groups(), 5, "off").found == 1
+
+
+def test_the_same_seed_gives_the_same_clusters() -> None:
+    assert find(groups(), 4, seed=3).label.tolist() == find(groups(), 4, seed=3).label.tolist()
+
+
+def test_profiles_are_absolute_correlations() -> None:
+    rows = groups()[:, :12]
+    np.testing.assert_allclose(correlation(rows), np.corrcoef(rows.T), atol=1e-12)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 300))
+def test_widths_are_in_proportion_and_at_least_one(labels: list[int], width: int) -> None:
+    label = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    share = widths(Clusters(label, "auto"), width)
+    sizes = np.bincount(label)
+    assert len(share) == len(sizes)
+    assert min(share) >= 1
+    if width >= 7 * len(labels):
+        assert sum(share) == width
+        assert list(share[:-1]) == [int(n * width // len(labels)) for n in sizes[:-1]]

@@ -1,0 +1,86 @@
+"""Training: repeatable, best epoch kept, clear errors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from ccmtad.errors import SettingError, TrainingError
+from ccmtad.network.clusters import Clusters
+from ccmtad.network.engine import Engine
+from ccmtad.network.training import Trained, train
+from ccmtad.results import Epoch
+from ccmtad.settings import Settings
+
+CLUSTERS = Clusters(np.array([0, 0, 1]), 2)
+
+
+def rows() -> NDArray[np.float32]:
+    t = np.arange(400)
+    return np.column_stack([np.sin(t / 9), np.cos(t / 9), np.sin(t / 5)]).astype(np.float32)
+
+
+def run(**given: Any) -> Trained:
+    settings = Settings.of(**{"epochs": 4, "width": 8, "window": 6, "batch_size": 64, "device": "cpu", **given})
+    return train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings)
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    one, same, other = run(seed=3), run(seed=3), run(seed=4)
+    for name, weight in one.weights.items():
+        np.testing.assert_array_equal(weight, same.weights[name])
+    assert any((one.weights[name] != other.weights[name]).any() for name in one.weights)
+
+
+def test_the_callers_random_state_is_left_alone() -> None:
+    torch.manual_seed(9)
+    expected = torch.rand(3)
+    torch.manual_seed(9)
+    run()
+    torch.testing.assert_close(torch.rand(3), expected)
+
+
+def test_the_weights_kept_are_those_with_the_lowest_validation_loss() -> None:
+    settings = Settings.of(epochs=6, width=8, window=6, batch_size=64, learning_rate=0.3, device="cpu")
+    trained = train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings)
+    losses = [epoch.validation for epoch in trained.history]
+    assert trained.best == int(np.argmin(losses)) + 1
+    assert trained.best < 6  # so large a step does not end at its best: there was something to keep
+    engine = Engine(trained.weights, CLUSTERS, settings)
+    error = np.concatenate([error for _, error in engine.errors(rows(), np.arange(300, 400))])
+    assert float(error.mean()) == pytest.approx(min(losses), rel=1e-4)
+
+
+def test_progress_is_told_after_each_epoch() -> None:
+    seen: list[Epoch] = []
+    settings = Settings.of(epochs=3, width=8, window=6, device="cpu")
+    trained = train(
+        rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings, lambda epoch, _: seen.append(epoch)
+    )
+    assert [(epoch.number, epoch.of) for epoch in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert tuple(seen) == trained.history
+
+
+def test_a_loss_that_is_not_finite_is_an_error_that_says_what_to_try() -> None:
+    with pytest.raises(TrainingError, match=r"finite loss; got .* try a learning_rate below 1e\+30"):
+        run(learning_rate=1e30)
+
+
+def test_the_learning_rate_is_constant_for_four_epochs_then_decays(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    step = torch.optim.Adam.step
+
+    def record(self: torch.optim.Adam, *args: Any, **kwargs: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", record)
+    run(epochs=6, batch_size=512, learning_rate=1e-3)
+    assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 1e-3, 0.9e-3, 0.81e-3])
+
+
+def test_a_device_that_is_not_there_is_a_setting_error() -> None:
+    with pytest.raises(SettingError, match=r"device must be one torch can use here; got 'warp'"):
+        run(device="warp")
