@@ -46,7 +46,7 @@ def medians(*runs: Callable[[], object]) -> list[float]:
 def network_of(channels: int, clusters: int, width: int, expansion: int) -> tuple[Network, Model]:
     """A network of this shape, untrained, and the model made of its weights."""
     settings = Settings(width=width, expansion=expansion, clusters=clusters)
-    grouped = Clusters(np.arange(channels) % clusters, clusters)
+    grouped = Clusters(np.arange(channels) % clusters)
     network = build(grouped, settings).eval()
     ones = np.ones(channels)
     calibration = batch.calibrate(np.random.default_rng(0).exponential(50.0, 10_000), settings, 10_000)

@@ -1,12 +1,14 @@
 """Slow, obvious versions of the method, straight from its equations. Oracles: nothing here is meant to be fast."""
 
 import math
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 
 def pvalue(loss: float, reference: Sequence[float], tail: str) -> float:
@@ -187,64 +189,104 @@ def delays(score: NDArray[np.float64], truth: NDArray[np.bool_], level: float) -
     return float((~truth).sum() / max(false, 1)), float(np.mean(late))
 
 
+def strength(loss: float, reference: Sequence[float], tail: str) -> float:
+    """-log p of a loss: by its rank, and beyond the top twentieth by a power law where the tail is fitted."""
+    n = len(reference)
+    if tail == "pareto" and n >= 20:
+        ordered = sorted(reference)
+        size = min(max(int(0.05 * n), 10), 500)
+        start = max(ordered[n - 1 - size], sys.float_info.min)
+        if loss > start:
+            logs = [math.log(max(e, start) / start) for e in ordered[n - size :]]
+            shape = max(sum(logs) / float(gammaincinv(size, 0.1)), 0.1)
+            at_start = -math.log(pvalue(start, reference, "conformal"))
+            return at_start + (math.log(min(loss, sys.float_info.max)) - math.log(start)) / shape
+    kind = "empirical" if tail == "empirical" else "conformal"
+    return evidence(pvalue(loss, reference, kind), 1.0, kind)
+
+
+def excursions(score: Sequence[float], duration: int) -> list[tuple[float, int, int]]:
+    """(peak, first row, last row) of every stretch above 0; a peak must last `duration` rows of the stretch."""
+    found = []
+    for first, last in stretches(np.array(score) > 0):
+        lasting = [
+            min(score[t - duration + 1 : t + 1]) for t in range(first, last + 1) if t - duration + 1 >= max(first, 0)
+        ]
+        if lasting:
+            found.append((max(lasting), first, last))
+    return found
+
+
+def declustered(peaks: Sequence[tuple[float, int, int]], start: float, cooldown: int) -> list[float]:
+    """The highest of the peaks above the start that lie within a cooldown of each other."""
+    above = [peak for peak in peaks if peak[0] > start] or [peak for peak in peaks if peak[0] >= start]
+    groups: list[list[tuple[float, int, int]]] = []
+    for peak in above:
+        if groups and peak[1] - groups[-1][-1][2] <= cooldown:
+            groups[-1].append(peak)
+        else:
+            groups.append([peak])
+    return [max(one[0] for one in group) for group in groups]
+
+
 def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float, bool]]:
-    """(evidence, score, alarm) of every row, from the whole history of each scale; NaN is a row not judged."""
-    scales = calibration.scales
-    unit = scales[0].threshold
-    logs = [scale.level for scale in scales]
-    met: list[list[float]] = [[] for _ in scales]  # logarithms of averages, from the start of the stream
-    histories: list[list[float]] = [[] for _ in scales]  # losses since a restart
-    evidences: list[list[float]] = [[] for _ in scales]
-    alarmed, above, since, same, seen = 0, 0, calibration.cooldown, False, False
+    """(evidence, score, alarm) of every row, from the whole history of each track; NaN is a row not judged."""
+    tracks, rules = calibration.tracks, calibration.settings
+    unit = tracks[0].threshold
+    logs = [track.normal for track in tracks]
+    met: list[list[float]] = [[] for _ in tracks]  # logarithms of averages, from the start of the stream
+    histories: list[list[float]] = [[] for _ in tracks]  # losses since a restart
+    evidences: list[list[float]] = [[] for _ in tracks]
+    alarmed, above, since, same, seen = 0, 0, rules.cooldown, False, False
     out: list[tuple[float, float, bool]] = []
     for loss in losses:
         if math.isnan(loss):
-            histories, evidences = [[] for _ in scales], [[] for _ in scales]
+            histories, evidences = [[] for _ in tracks], [[] for _ in tracks]
             above, same, seen = 0, False, False
             out.append((math.nan, 0.0, False))
             continue
         best = (math.nan, -1.0)
         averages = []
         largest = 0.0
-        for i, scale in enumerate(scales):
+        for i, track in enumerate(tracks):
             if i == 1 and seen:
-                quiet = evidences[0][-calibration.patience :]
-                if len(quiet) == calibration.patience and all(b < 0 for b in quiet):
+                quiet = evidences[0][-rules.patience :]
+                if len(quiet) == rules.patience and all(b < 0 for b in quiet):
                     seen = False
-                    histories[1:], evidences[1:] = [[] for _ in scales[1:]], [[] for _ in scales[1:]]
+                    histories[1:], evidences[1:] = [[] for _ in tracks[1:]], [[] for _ in tracks[1:]]
             histories[i].append(loss if i == 0 else min(loss, largest))
-            recent = histories[i][-scale.persistence :]
+            recent = histories[i][-track.rows :]
             average = sum(recent) / len(recent)
             averages.append(average)
-            if calibration.follows:
+            if rules.adapt:
                 met[i].append(math.log(max(average, 1e-12)))
-                if len(met[i]) <= calibration.settle:
-                    logs[i] = max(scale.level, float(np.median(met[i])))
-            measured = average / math.exp(logs[i]) if calibration.follows else average
-            strength = float(scale.ranking.strength(np.array([measured]))[0])
-            evidences[i].append(math.log(calibration.alpha) + strength)
-            score = accumulate(evidences[i], calibration.patience, calibration.reset)[-1]
+                if len(met[i]) <= rules.settle:
+                    logs[i] = max(track.normal, float(np.median(met[i])))
+            measured = average / math.exp(logs[i]) if rules.adapt else average
+            beyond = strength(measured, track.reference.tolist(), rules.tail)
+            evidences[i].append(math.log(calibration.alpha) + beyond)
+            score = accumulate(evidences[i], rules.patience, rules.reset)[-1]
             if i == 0:
                 seen = seen or score > unit
-                largest = scale.reference[-1] * (math.exp(logs[0]) if calibration.follows else 1.0)
-            score *= unit / scale.threshold
+                largest = track.reference[-1] * (math.exp(logs[0]) if rules.adapt else 1.0)
+            score *= unit / track.threshold
             if score > best[1]:
                 best = (evidences[i][-1], score)
         evidence, score = best
         above = above + 1 if score > unit else 0
         same = same and score > 0
-        alarm = above >= calibration.duration and (same or since >= calibration.cooldown)
+        alarm = above >= rules.duration and (same or since >= rules.cooldown)
         since = 0 if alarm else since + 1
         same = same or alarm
         high = score > unit
         alarmed = alarmed + 1 if high else 0
-        for i, scale in enumerate(scales):
+        for i, track in enumerate(tracks):
             # The row that ends the settling moves the level too.
-            if not calibration.follows or len(met[i]) < calibration.settle:
+            if not rules.adapt or len(met[i]) < rules.settle:
                 continue
-            if not high or 0 < calibration.accept < alarmed:
-                step = calibration.drift * (3 if high else 1)
+            if not high or 0 < rules.accept < alarmed:
+                step = rules.drift * (3 if high else 1)
                 up = math.log(max(averages[i], 1e-12)) > logs[i]
-                logs[i] = logs[i] + step if up else max(scale.level, logs[i] - step)
+                logs[i] = logs[i] + step if up else max(track.normal, logs[i] - step)
         out.append((evidence, score, alarm))
     return out

@@ -1,6 +1,7 @@
 """Model files and snapshots: whole, unaltered and understood, or refused with a clear error."""
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmtad import CcmtadError, Detector, FileError, NotFittedError, files, model_file, snapshot
-from ccmtad.network.engine import compiled_kernels
+from ccmtad.compiled import available
 from ccmtad.simulate import Run, simulate
 from ccmtad.tables import read
 
@@ -93,14 +94,14 @@ def test_a_model_of_numpy_settings_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_kernels_compile_where_nothing_can_be_cached(tmp_path: Path) -> None:
-    if compiled_kernels() is None:
+    if not available():
         pytest.skip("numba is missing: pip install 'ccmtad[fast]'")
     code = (
         "import numba.core.caching as c; c.CacheImpl._locator_classes = []\n"
         "from numba import njit\n"
         "try: njit(cache=True)(lambda x: x)\n"
         "except RuntimeError: print('no cache')\n"
-        "from ccmtad.network import kernels; print('fine')"
+        "import numpy as np; from ccmtad.network.kernels import GELU; GELU(np.zeros(3, np.float32)); print('fine')"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert result.stdout == "no cache\nfine\n", result.stderr
@@ -131,10 +132,10 @@ def test_garbage_is_refused(small: Detector, garbage: bytes, dressed: bool) -> N
 
 
 def test_a_newer_format_says_so(sealed: bytes, state: bytes, small: Detector) -> None:
-    newer = (3).to_bytes(2, "big")
-    with pytest.raises(FileError, match="format version 2 or older; got 3: it was written by a newer release"):
+    newer = (4).to_bytes(2, "big")
+    with pytest.raises(FileError, match="format version 3 or older; got 4: it was written by a newer release"):
         model_file.loads(sealed[:8] + newer + sealed[10:])
-    with pytest.raises(FileError, match="snapshot must be of format version 2 or older; got 3"):
+    with pytest.raises(FileError, match="snapshot must be of format version 3 or older; got 4"):
         small.stream(resume=state[:8] + newer + state[10:])
 
 
@@ -187,11 +188,17 @@ def test_a_well_sealed_file_with_a_wrong_content_is_refused(sealed: bytes, break
 @pytest.mark.parametrize(
     "break_it",
     [
-        lambda _, facts: facts.update({"filled": "x"}),
-        lambda _, facts: facts.update({"filled": -3}),
-        lambda _, facts: facts["times"].update({"onset_time": "zz"}),
-        lambda _, facts: facts["life"].update({"active": 7}),
-        lambda _, facts: facts.pop("tally"),
+        lambda _, facts: facts["stream"].update({"filled": "x"}),
+        lambda _, facts: facts["stream"].update({"filled": -3}),
+        lambda _, facts: facts["stream"].update({"onset_time": "zz"}),
+        lambda _, facts: facts["stream"].update({"active": 7}),
+        lambda _, facts: facts["stream"].update({"weight": math.nan}),
+        lambda _, facts: facts["stream"].update({"shares": [1.0]}),
+        lambda _, facts: facts["stream"].pop("rows"),
+        lambda _, facts: facts["tracks"][0].update({"settled": 10**9}),
+        lambda _, facts: facts["tracks"][0].update({"score": "x"}),
+        lambda _, facts: facts["tracks"].pop(),
+        lambda _, facts: facts.pop("stream"),
         lambda arrays, _: arrays["ring"].fill(np.nan),
         lambda arrays, _: arrays.update({"held": np.zeros(9)}),
     ],

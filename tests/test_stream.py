@@ -19,15 +19,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ccmtad import ChannelError, Detection, Detector, Event, Frame, InputError, NotFittedError, Step, batch
-from ccmtad.network.engine import Engine, compiled_kernels
+from ccmtad.compiled import available
+from ccmtad.network.engine import Engine
+from ccmtad.record import Layout
+from ccmtad.score import events
+from ccmtad.score.accumulate import accumulate
 from ccmtad.simulate import Fault, Run, schedule, simulate
 from ccmtad.stream import Stream
+from ccmtad.streams import Streams
 
 Array = NDArray[np.float64]
 BOTH = [
-    pytest.param(
-        True, id="numba", marks=pytest.mark.skipif(compiled_kernels() is None, reason="pip install 'ccmtad[fast]'")
-    ),
+    pytest.param(True, id="numba", marks=pytest.mark.skipif(not available(), reason="pip install 'ccmtad[fast]'")),
     pytest.param(False, id="numpy"),
 ]
 
@@ -63,7 +66,7 @@ def steps_of(stream: Stream, frame: Frame) -> list[Step]:
 
 def events_of(steps: list[Step]) -> tuple[Event, ...]:
     """What a listener has at the end: the last word on each event, by its alarm."""
-    last = {step.event.alarm: step.event for step in steps if step.event is not None}
+    last = {change.event.id: change.event for step in steps for change in step.changes}
     return tuple(last.values())
 
 
@@ -84,10 +87,9 @@ def assert_same(steps: list[Step], result: Detection) -> None:
 @pytest.mark.parametrize("tidy", [True, False])
 def test_a_stream_gives_the_answer_of_a_batch(fitted: Detector, faulty: Run, compiled: bool, tidy: bool) -> None:
     model = fitted.model_
-    engine = Engine(model.weights, model.clusters, model.settings, compiled)
+    engine = Engine(model.weights, model.architecture, compiled)
     frame = faulty.frame if tidy else untidy(faulty)
-    stream = fitted.stream()
-    stream.engine = engine
+    stream = Stream(model, engine)
     steps = steps_of(stream, frame)
     result = batch.detect(model, engine, frame)
     assert_same(steps, result)
@@ -126,14 +128,12 @@ def test_a_fitted_tail_streams_as_it_detects_to_the_last_digits(plant: Run, faul
 
 
 def test_compiled_and_plain_kernels_agree(fitted: Detector, faulty: Run) -> None:
-    if compiled_kernels() is None:
+    if not available():
         pytest.skip("numba is missing: pip install 'ccmtad[fast]'")
     model = fitted.model_
     series = model.series(faulty.frame)
     fast, plain = (
-        batch.losses(
-            Engine(model.weights, model.clusters, model.settings, on), model.combiner, series.rows, series.ends
-        )
+        batch.losses(Engine(model.weights, model.architecture, on), model.combiner, series.rows, series.ends)
         for on in (True, False)
     )
     np.testing.assert_allclose(fast, plain, rtol=1e-3)
@@ -157,7 +157,7 @@ def test_a_resumed_stream_goes_on_bit_for_bit(fitted: Detector, faulty: Run, row
 def facts(step: Step) -> tuple[Any, ...]:
     """Everything a step says, comparable: NaN as text."""
     plain = (step.index, step.ready, repr(step.loss), step.pvalue, step.evidence, step.score, step.alarm)
-    return (*plain, step.event, step.change, step.notes, step.blame.tobytes())
+    return (*plain, step.changes, step.health, step.notes, step.blame.tobytes())
 
 
 @settings(max_examples=5)
@@ -185,7 +185,7 @@ data = np.load("rows.npz")
 stream = detector.stream(resume=open("state", "rb").read())
 for row, time in zip(data["values"], data["times"]):
     step = stream.update(row, time)
-    print(step.index, repr(step.loss), repr(step.score), step.change, step.event, flush=True)
+    print(step.index, repr(step.loss), repr(step.score), step.changes, flush=True)
 """
 
 
@@ -206,42 +206,51 @@ def test_a_killed_process_is_resumed_by_another(fitted: Detector, faulty: Run, t
     expected = []
     for values, time in zip(faulty.values[450:600], faulty.times[450:600], strict=True):
         step = stream.update(values, time)
-        expected.append(f"{step.index} {step.loss!r} {step.score!r} {step.change} {step.event}")
+        expected.append(f"{step.index} {step.loss!r} {step.score!r} {step.changes}")
     assert again.stdout.splitlines() == expected
 
 
 def test_the_life_of_an_event(fitted: Detector, faulty: Run) -> None:
     steps = steps_of(fitted.stream(), faulty.frame)
-    first = next(i for i, step in enumerate(steps) if step.change == "opened" and i >= 400)
-    opened = steps[first].event
-    assert opened is not None
+    first = next(i for i, step in enumerate(steps) if i >= 400 and [c.what for c in step.changes] == ["opened"])
+    opened = steps[first].changes[0].event
     assert opened.open
     assert opened.start < opened.alarm == first
     assert steps[first].alarm
-    following = [step for step in steps[first:] if step.event is not None and step.event.alarm == first]
-    changes = [step.change for step in following]
+    following = [change for step in steps[first:] for change in step.changes if change.event.id == opened.id]
+    changes = [change.what for change in following]
     assert changes[1] == "updated"
     assert changes[-1] == "final"
     assert set(changes) <= {"opened", "updated", "resolved", "reopened", "final"}
-    closed = [step.event for step in following if step.change in ("resolved", "final")]
-    assert all(event is not None and event.end is not None for event in closed)
+    assert all(change.event.end is not None for change in following if change.what in ("resolved", "final"))
 
 
 def test_an_event_reopens_before_the_score_returns_to_zero() -> None:
-    from ccmtad.score.lifecycle import Lifecycle
-
-    life = Lifecycle(("a", "b"), threshold=5.0)
-    blame = np.array([0.25, 0.75], dtype=np.float32)
+    life = Layout(events.FIELDS).plain()
     evidence = [-1.0, 4.0, 4.0, -4.0, 3.0, 3.0, -3.0, -2.0, -9.0]
     scores = [0.0, 4.0, 8.0, 4.0, 7.0, 10.0, 7.0, 5.0, 0.0]
     changes = [
-        life.step(t, None, b, s, blame if s > 5.0 else None)[1]
+        events.CHANGES[events.follow(life, t, 0, b, s, s > 5.0)]
         for t, (b, s) in enumerate(zip(evidence, scores, strict=True))
     ]
     assert changes == [None, None, "opened", "resolved", "reopened", "updated", "updated", "resolved", "final"]
-    event = life.event()
-    assert (event.start, event.alarm, event.end, event.severity) == (0, 2, 5, 2.0)
-    assert event.channels == ("b", "a")
+    assert (life.start, life.alarm, life.end, life.peak) == (0, 2, 5, 10.0)
+
+
+@given(
+    st.lists(st.sampled_from([-3.0, -0.5, 0.5, 1.0, 4.0, math.nan]), min_size=1, max_size=60),
+    st.sampled_from([0.4, 2.0, 4.0]),
+)
+def test_events_followed_live_are_those_found_afterwards(evidence: list[float], threshold: float) -> None:
+    score = accumulate(np.array(evidence), 5, "carried")
+    life = Layout(events.FIELDS).plain()
+    last: dict[int, tuple[int, int, int | None, float]] = {}
+    for t, (b, s) in enumerate(zip(evidence, score.tolist(), strict=True)):
+        change = events.unjudged(life) if math.isnan(b) else events.follow(life, t, 0, b, s, s > threshold)
+        if change:
+            last[life.alarm] = (life.start, life.alarm, None if life.in_alarm else life.end, life.peak)
+    found = events.find(score, np.array(evidence), score > threshold)
+    assert list(last.values()) == [(s.onset, s.alarm, None if s.open else s.offset, s.peak) for s in found]
 
 
 def test_rows_may_be_sequences_mappings_or_arrays(fitted: Detector, faulty: Run) -> None:
@@ -299,7 +308,7 @@ def test_a_masked_value_is_a_missing_one(fitted: Detector, faulty: Run) -> None:
     stream = fitted.stream()
     stream.update(np.ma.masked_array(faulty.values[0], np.arange(53) == 7))
     assert stream.tally.missing == 1
-    assert stream.age[7] == -1
+    assert stream.lanes.age[0, 7] == -1
 
 
 def test_numbers_too_large_to_average_are_not_judged(plant: Run) -> None:
@@ -368,24 +377,40 @@ def test_nanoseconds_of_a_timestamp_count(fitted: Detector) -> None:
     assert stream.tally.late == 0
 
 
-def test_many_streams_step_as_each_alone(fitted: Detector) -> None:
+@pytest.mark.parametrize("compiled", BOTH)
+def test_many_streams_step_as_each_alone(fitted: Detector, compiled: bool) -> None:
+    model = fitted.model_
+    engine = Engine(model.weights, model.architecture, compiled)
     runs = {key: simulate(500, seed=30 + i, faults=schedule(500, count=1)) for i, key in enumerate("abc")}
-    together = fitted.streams(runs)
-    alone = {key: fitted.stream() for key in runs}
+    together = Streams(model, runs, engine)
+    alone = {key: Stream(model, engine) for key in runs}
     random = np.random.default_rng(0)
+    changed = 0
     for t in range(500):
         chosen = [key for key in runs if random.random() < 0.9]
         answers = together.update({key: runs[key].values[t] for key in chosen}, runs["a"].times[t])
         assert list(answers) == chosen
-        for key in chosen:
+        for i, key in enumerate(chosen):
             step = alone[key].update(runs[key].values[t], runs["a"].times[t])
             np.testing.assert_allclose(answers[key].loss, step.loss, rtol=1e-9)
-            assert answers[key].score == step.score
-            assert answers[key].alarm == step.alarm
+            assert answers.score[i] == answers[key].score == step.score
+            assert answers.alarm[i] == answers[key].alarm == step.alarm
+            found = answers.changes.get(key, ())
+            assert [(c.what, c.event.id) for c in found] == [(c.what, c.event.id) for c in step.changes]
+            changed += len(found)
+    assert changed > 3
+    for key in runs:
+        assert together.tally(key) == alone[key].tally
+        assert together.health(key) == alone[key].health
+
+
+def test_streams_refuse_what_is_wrong_before_anything_changes(fitted: Detector) -> None:
+    row = np.zeros(53)
+    together = fitted.streams("ab")
+    together.update({"a": row, "b": row}, 1e9)
+    before = together.snapshot()
     with pytest.raises(InputError, match="rows must be for the keys of these streams; got 'z'"):
-        together.update({"z": runs["a"].values[0]})
-    before = together["a"].snapshot()
-    row = runs["a"].values[0]
+        together.update({"z": row})
     for rows, time, error in (
         ({"a": row, "b": [1.0]}, None, ChannelError),
         ({"a": row, "b": row}, {"a": 1e9, "b": pd.NaT}, InputError),
@@ -394,12 +419,33 @@ def test_many_streams_step_as_each_alone(fitted: Detector) -> None:
     ):
         with pytest.raises(error):
             together.update(rows, time)
-    assert together["a"].snapshot() == before
-    resumed = fitted.streams(runs, resume={"a": before})
-    assert resumed["a"].snapshot() == before
-    assert resumed["b"].tally.rows == 0
+    assert together.snapshot() == before
+    resumed = fitted.streams("abc", resume=before)
+    assert {key: state for key, state in resumed.snapshot().items() if key != "c"} == before
+    assert resumed.tally("c").rows == 0
+    assert fitted.stream(resume=before["a"]).snapshot() == before["a"]  # one key is a stream of its own
     with pytest.raises(InputError, match="resume must be for the keys"):
-        fitted.streams("ab", resume={"z": before})
+        fitted.streams("ab", resume={"z": before["a"]})
+
+
+def test_keys_come_and_go(fitted: Detector, faulty: Run) -> None:
+    together, alone = fitted.streams("a"), fitted.stream()
+    for t in range(60):
+        if t == 20:
+            together.add("b", "c", "d")
+        if t == 30:
+            together.drop("c")
+        if t == 40:
+            together.add("e")
+        answers = together.update(dict.fromkeys(together.keys, faulty.values[t]), faulty.times[t])
+        assert answers["a"].loss == pytest.approx(alone.update(faulty.values[t], faulty.times[t]).loss, nan_ok=True)
+    assert together.keys == ("a", "b", "d", "e")
+    assert [together.tally(key).rows for key in together.keys] == [60, 40, 40, 20]
+    assert not answers["e"].ready  # it took c's place, and nothing of what c knew
+    with pytest.raises(InputError, match="keys must be new; got 'a'"):
+        together.add("a")
+    with pytest.raises(InputError, match="got 'c'"):
+        together.drop("c")
 
 
 def test_a_centred_average_cannot_stream(plant: Run) -> None:
@@ -439,9 +485,8 @@ def test_streams_equal_batches_on_real_telemetry(
     cases = [(name, *telemanom(name)) for name in entities] + list(machines())
     for name, train, test in cases:
         detector = Detector(epochs=3).fit(train)
-        engine = Engine(detector.model_.weights, detector.model_.clusters, detector.model_.settings, compiled)
-        stream = detector.stream()
-        stream.engine = engine
+        engine = Engine(detector.model_.weights, detector.model_.architecture, compiled)
+        stream = Stream(detector.model_, engine)
         recent = Frame.of(test[:6_000])
         steps = steps_of(stream, recent)
         result = batch.detect(detector.model_, engine, recent)

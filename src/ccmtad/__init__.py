@@ -16,13 +16,17 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from .frame import Frame
-    from .results import Detection, Epoch, Event, Step
-    from .settings import Settings
+    from .results import Change, Detection, Epoch, Event, Health, Learnt, Step, Support, Tally
+    from .settings import Budget, Settings
+    from .stream import Stream
+    from .streams import Steps, Streams
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "CcmtadError",
+    "Change",
     "ChannelError",
     "Detection",
     "Detector",
@@ -30,23 +34,33 @@ __all__ = [
     "Event",
     "FileError",
     "Frame",
+    "Health",
     "InputError",
+    "Learnt",
     "MissingExtraError",
     "NotFittedError",
     "SettingError",
     "Settings",
     "Step",
+    "Steps",
+    "Stream",
+    "Streams",
+    "Support",
+    "Tally",
     "TrainingError",
 ]
 
 _HOME = {
-    "Detection": "results",
+    "Budget": "settings",
     "Detector": "detector",
-    "Epoch": "results",
-    "Event": "results",
     "Frame": "frame",
     "Settings": "settings",
-    "Step": "results",
+    "Steps": "streams",
+    "Stream": "stream",
+    "Streams": "streams",
+    **dict.fromkeys(
+        ("Change", "Detection", "Epoch", "Event", "Health", "Learnt", "Step", "Support", "Tally"), "results"
+    ),
 }
 
 

@@ -8,27 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .calibrate.calibration import Calibration, Scores
 from .frame import Frame
 from .model import Model, Series
 from .network.engine import Reconstructor
 from .prepare import timeline, windows
 from .results import Detection, Event
 from .score import events
-from .score.combine import Combine, Combiner
-from .settings import Settings
+from .score.combine import Combiner, Way
+from .score.step import Judged
 from .wording import span
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["blames", "calibrate", "compare", "detect", "in_order", "losses", "normal"]
+__all__ = ["blames", "compare", "detect", "in_order", "losses", "normal"]
 
 Errors = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
 
-NETWORK = 0.3  # share of the work that is the network's; the rest is scoring
+SHARE_OF_THE_NETWORK = 0.8  # of the work; the rest is scoring
 
 
 def detect(model: Model, engine: Reconstructor, frame: Frame, progress: Progress | None = None) -> Detection:
@@ -41,7 +40,7 @@ def compare(
     models: Sequence[Model], engine: Reconstructor, frame: Frame, progress: Progress | None = None
 ) -> list[Detection]:
     """The answers of models that differ in nothing but their calibration: the network is asked once."""
-    model, told = models[0], progress or (lambda _: None)
+    model, tell = models[0], progress or (lambda _: None)
     frame = frame.align(model.channels, named=model.named, argument="recent")
     series = model.series(frame)
     ignored = len(frame) - len(series.kept)
@@ -60,19 +59,24 @@ def compare(
         log.warning("recent: no row can be judged: no %d rows follow each other without a gap", model.settings.window)
     loss = np.full(len(series.rows), np.nan)
     loss[series.ends] = losses(
-        engine, model.combiner, series.rows, series.ends, series.present, lambda share: told(NETWORK * share)
+        engine,
+        model.combiner,
+        series.rows,
+        series.ends,
+        series.present,
+        lambda share: tell(SHARE_OF_THE_NETWORK * share),
     )
     found = []
     for i, each in enumerate(models):
         scores = each.calibration.score(
             loss,
-            lambda share, i=i: told(NETWORK + (1 - NETWORK) * (i + share) / len(models)),  # type: ignore[misc]
+            lambda share, i=i: tell(SHARE_OF_THE_NETWORK + (1 - SHARE_OF_THE_NETWORK) * (i + share) / len(models)),  # type: ignore[misc]
         )
         found.append(_detection(each, engine, frame, series, scores))
     return found
 
 
-def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series, scores: Scores) -> Detection:
+def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series, scores: Judged) -> Detection:
     """Scores to events."""
     spans = events.find(scores.score, scores.evidence, scores.alarm)
 
@@ -89,8 +93,8 @@ def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series
         score=spread(scores.score, 0.0),
         alarm=spread(scores.alarm, False),
         label=spread(events.label(spans, len(scores.loss)), False),
-        own_pvalue=spread(scores.own, 1.0),
-        events=tuple(_event(span, model, engine, series, scores, frame.times) for span in spans),
+        own_pvalue=spread(scores.alone, 1.0),
+        events=tuple(_event(span, model, engine, series, scores.alarm, frame.times) for span in spans),
         threshold=model.calibration.threshold,
         frame=frame,
         health=scores.health,
@@ -128,12 +132,12 @@ def blames(engine: Reconstructor, model: Model, series: Series, ends: Ints) -> E
 
 
 def normal(
-    engine: Reconstructor, rows: Errors, ends: Ints, present: Bools | None, combine: Combine
+    engine: Reconstructor, rows: Errors, ends: Ints, present: Bools | None, way: Way
 ) -> tuple[Combiner, NDArray[np.float64]]:
     """Learns from the normal rows `ends` how channels combine; their losses in order of time, NaN where it breaks."""
     there = None if present is None else present[ends]
     errors = np.concatenate([error for _, error in engine.errors(rows, ends)])
-    combiner = Combiner.fit(errors, combine, there)
+    combiner = Combiner.fit(errors, way, there)
     return combiner, in_order(combiner.loss(errors, there), ends)
 
 
@@ -144,52 +148,20 @@ def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
     return series
 
 
-def calibrate(losses: NDArray[np.float64], settings: Settings, rows_per_alarm: float) -> Calibration:
-    """The reference that normal losses make, and the threshold of the budget."""
-    return Calibration.fit(
-        losses,
-        rows_per_alarm,
-        patience=settings.patience,
-        reset=settings.reset,
-        tail=settings.tail,
-        alpha=settings.alpha,
-        threshold=settings.threshold,
-        persistence=settings.persistence,
-        settle=settings.settle,
-        drift=settings.drift,
-        accept=settings.accept,
-        duration=settings.duration,
-        cooldown=settings.cooldown,
-        seed=settings.seed,
-    )
-
-
 def _event(
     span: events.Span,
     model: Model,
     engine: Reconstructor,
     series: Series,
-    scores: Scores,
+    alarm: Bools,
     times: NDArray[np.datetime64] | None,
 ) -> Event:
-    threshold = model.calibration.threshold
     inside = np.arange(span.alarm, span.last + 1)
-    alarmed = inside[scores.alarm[inside]]
-    blame = blames(engine, model, series, alarmed).mean(axis=0)
-    order = [i for i in np.argsort(-blame, kind="stable") if blame[i] > 0]
-    start, alarm, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
-    end = None if span.open else offset
-    return Event(
-        start=start,
-        alarm=alarm,
-        end=end,
-        severity=float(scores.score[alarmed].max()) / threshold,
-        channels=tuple(model.channels[i] for i in order),
-        blame=tuple(float(blame[i]) for i in order),
-        start_time=None if times is None else times[start],
-        alarm_time=None if times is None else times[alarm],
-        end_time=None if times is None or end is None else times[end],
-    )
+    blame = blames(engine, model, series, inside[alarm[inside]]).mean(axis=0)
+    start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
+    rows = (start, raised, None if span.open else offset)
+    stamps = tuple(None if times is None or row is None else times[row] for row in rows)
+    return Event.of(rows, stamps, events.severity(span.peak, model.calibration.threshold), model.channels, blame)  # type: ignore[arg-type]
 
 
 def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:

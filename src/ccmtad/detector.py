@@ -1,83 +1,54 @@
-"""The detector: composes fitting and runtime, and is what users meet."""
+"""The detector: composes fitting and detecting, and is what users meet."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import batch, files, model_file, snapshot
+from . import batch, files, model_file
+from .calibrate.calibration import Calibration
 from .errors import FileError, InputError, NotFittedError, SettingError
-from .fit import Lesson, warn_of_budget
+from .fit import TrainingSeries, threads, warn_of_budget
 from .frame import Frame, inside
 from .model import Model
 from .results import Detection, Epoch, Support
-from .settings import Settings
-from .stream import Stream, Streams
+from .settings import Settings, signature
+from .stream import Stream
+from .streams import Streams
 
 __all__ = ["Detector"]
 
 Span = tuple[Any, Any]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Detector:
     """Online anomaly detection for one multivariate series.
 
-    Fit it on normal data, then ask for the events of new data. Every setting left at None is filled by `preset`;
-    `ccmtad.Settings` says what each means and what it defaults to.
+    Fit it on normal data, then ask for the events of new data. Settings are given by keyword; one left out is filled by
+    `preset`. `ccmtad.Settings` says what each means and what it defaults to.
 
         detector = Detector(budget="1/10000 rows").fit(train)
         for event in detector.detect(recent).events:
             print(event.start, event.end, event.severity, event.channels[:3])
     """
 
-    preset: str = "default"
-    window: int | None = None
-    width: int | None = None
-    expansion: int | None = None
-    mixers: int | None = None
-    clusters: int | Literal["auto"] | None = None
-    clustering: Literal["profile", "cosine", "correlation", "kmeans", "off"] | None = None
-    temporal_mixer: Literal["causal", "plain", "none"] | None = None
-    causal_mask: Literal["1/j", "unit"] | None = None
-    embedding_mixer: bool | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
-    input_dropout: float | None = None
-    embedding_dropout: float | None = None
-    mixer_dropout: float | None = None
-    validation: float | None = None
-    smooth: int | None = None
-    smoothing: Literal["trailing", "centred"] | None = None
-    combine: Literal["mean", "scaled mean", "largest"] | None = None
-    persistence: int | None = None
-    patience: int | None = None
-    reset: Literal["carried", "everything"] | None = None
-    alpha: float | Literal["auto"] | None = None
-    threshold: float | Literal["auto"] | None = None
-    budget: str | None = None
-    tail: Literal["conformal", "empirical", "pareto"] | None = None
-    settle: int | None = None
-    drift: float | None = None
-    accept: int | None = None
-    duration: int | None = None
-    cooldown: int | None = None
-    hold: int | None = None
-    gap: float | None = None
-    seed: int | None = None
-    device: str | None = None
+    __signature__ = signature()
 
-    _model: Model | None = field(default=None, init=False)
-    _undone: tuple[Model, ...] = field(default=(), init=False)  # before each recalibration
-    _history: tuple[Epoch, ...] = field(default=(), init=False)
-    _training_scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), init=False)
-
-    def __post_init__(self) -> None:
-        self.settings  # noqa: B018  a wrong setting is an error here, before any data is read
+    def __init__(self, *, preset: str = "default", **settings: Any) -> None:
+        """A wrong setting is a `SettingError` here, before any data is read."""
+        Settings.known(settings)
+        self.preset = preset
+        for one in fields(Settings):  # each is an attribute, as given; None where the preset decides
+            setattr(self, one.name, settings.get(one.name))
+        self._model: Model | None = None
+        self._undone: tuple[Model, ...] = ()  # before each recalibration
+        self._history: tuple[Epoch, ...] = ()
+        self._train: Frame | None = None  # what it was fitted on, for as long as it has not been judged
+        self.settings  # noqa: B018
 
     @property
     def settings(self) -> Settings:
@@ -98,12 +69,13 @@ class Detector:
         zone; a date alone is its midnight); they enter no window and no statistic. `progress` is called after each
         epoch. `y` is ignored.
         """
-        frame = Frame.of(train, argument="train")
-        lesson = Lesson.of(frame, self.settings, inside(frame, exclude, "exclude"))
-        trained = lesson.train(None if progress is None else lambda epoch, _: progress(epoch))
-        self._model, self._undone = lesson.model(trained.weights), ()
-        self._history = trained.history
-        self._training_scores = self.detect(frame).score
+        frame, settings = Frame.of(train, argument="train"), self.settings
+        with threads(settings.threads):
+            series = TrainingSeries.of(frame, settings, inside(frame, exclude, "exclude"))
+            trained = series.train(None if progress is None else lambda epoch, _: progress(epoch))
+            self._model, self._undone = series.model(trained.weights), ()
+        self._history, self._train = trained.history, frame
+        self.__dict__.pop("decision_scores_", None)
         return self
 
     def detect(self, recent: Any, *, progress: Callable[[float], object] | None = None) -> Detection:
@@ -112,7 +84,9 @@ class Detector:
         `progress` is told the share that is done, now and then.
         """
         model = self._fitted()
-        return batch.detect(model, model.engine, Frame.of(recent, argument="recent"), progress)
+        return batch.detect(
+            model, model.engine, Frame.of(recent, argument="recent", infinite_is_missing=True), progress
+        )
 
     def backtest(
         self, recent: Any, budgets: Iterable[str], *, progress: Callable[[float], object] | None = None
@@ -122,7 +96,10 @@ class Detector:
         if not models:
             raise SettingError("budgets must name at least one budget; got none")
         found = batch.compare(
-            list(models.values()), self._fitted().engine, Frame.of(recent, argument="recent"), progress
+            list(models.values()),
+            self._fitted().engine,
+            Frame.of(recent, argument="recent", infinite_is_missing=True),
+            progress,
         )
         return dict(zip(models, found, strict=True))
 
@@ -138,10 +115,10 @@ class Detector:
         settings = replace(model.settings, budget=budget, threshold="auto")
         # Alpha was found at fitting: finding it again would need scikit-learn.
         fixed = replace(settings, alpha=model.calibration.alpha)
-        calibration = batch.calibrate(losses, fixed, settings.rows_per_alarm(model.period))
+        calibration = Calibration.fit(losses, settings.rows_per_alarm(model.period), fixed)
         warn_of_budget(calibration)
         other = type(self)(**{**self.get_params(), "budget": budget, "threshold": None})
-        other._model = replace(model, settings=settings, calibration=calibration)
+        other._model = replace(model, settings=settings, calibration=replace(calibration, settings=settings))
         other._history = self._history
         return other
 
@@ -151,7 +128,9 @@ class Detector:
         All of `normal` is used, in order of time. `undo_recalibration()` goes back.
         """
         model = self._fitted()
-        frame = Frame.of(normal, argument="normal").align(model.channels, named=model.named, argument="normal")
+        frame = Frame.of(normal, argument="normal", infinite_is_missing=True).align(
+            model.channels, named=model.named, argument="normal"
+        )
         series = model.series(frame)
         if len(series.ends) < 2:
             raise InputError(
@@ -159,12 +138,14 @@ class Detector:
                 f"{len(series.ends)} of which can be judged"
             )
         losses = batch.losses(model.engine, model.combiner, series.rows, series.ends, series.present)
-        calibration = batch.calibrate(
-            batch.in_order(losses, series.ends), model.settings, model.settings.rows_per_alarm(model.period)
+        # Alpha was found at fitting: finding it again would need scikit-learn.
+        fixed = replace(model.settings, alpha=model.calibration.alpha)
+        calibration = Calibration.fit(
+            batch.in_order(losses, series.ends), model.settings.rows_per_alarm(model.period), fixed
         )
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
-        self._model, self._training_scores = replace(model, calibration=calibration), np.empty(0)
+        self._now(replace(model, calibration=replace(calibration, settings=model.settings)))
         return self
 
     def undo_recalibration(self) -> Self:
@@ -172,18 +153,25 @@ class Detector:
         self._fitted()
         if not self._undone:
             raise NotFittedError("there is no recalibration to undo")
-        *rest, self._model = self._undone
-        self._undone, self._training_scores = tuple(rest), np.empty(0)
+        *rest, before = self._undone
+        self._undone = tuple(rest)
+        self._now(before)
         return self
+
+    def _now(self, model: Model) -> None:
+        """Another calibration than at fitting."""
+        self._model, self._train = model, None
+        self.__dict__.pop("decision_scores_", None)
 
     def stream(self, resume: bytes | None = None) -> Stream:
         """A live stream: feed it rows one at a time with `update(row, time)`.
 
-        `resume` is an earlier stream's `snapshot()`: the new one goes on as if that one had never stopped.
+        `resume` is an earlier stream's `snapshot()`: the new one goes on as if that one had never stopped. Raises a
+        `FileError` where it is of another model.
         """
         stream = Stream(self._fitted())
         if resume is not None:
-            snapshot.restore(stream, resume)
+            stream.resume(resume)
         return stream
 
     def streams(self, keys: Iterable[Hashable], resume: Mapping[Any, bytes] | None = None) -> Streams:
@@ -192,10 +180,10 @@ class Detector:
         `resume` holds an earlier `snapshot()` for each key that goes on.
         """
         streams = Streams(self._fitted(), keys)
-        for key, state in (resume or {}).items():
-            if key not in streams.each:
+        for key in resume or {}:
+            if key not in streams:
                 raise InputError(f"resume must be for the keys of these streams; got {key!r}")
-            snapshot.restore(streams[key], state)
+        streams.resume(resume or {})
         return streams
 
     def save(self, path: str | Path) -> None:
@@ -210,6 +198,9 @@ class Detector:
         model, extra = model_file.loads(files.read(path), f"model file {str(path)!r}")
         try:
             detector = cls(**extra["params"])
+            # What the preset says today may not be what it said when the file was written.
+            today = asdict(detector.settings)
+            detector.set_params(**{n: v for n, v in asdict(model.settings).items() if today[n] != v})
             detector._history = tuple(Epoch(**epoch) for epoch in extra["history"])
         except (KeyError, TypeError, SettingError) as error:
             raise FileError(f"model file {str(path)!r} must hold the detector's settings; got {error}") from error
@@ -226,23 +217,19 @@ class Detector:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's signature
         """The settings as given, None where the preset decides."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return {name: getattr(self, name) for name in ("preset", *(one.name for one in fields(Settings)))}
 
     def set_params(self, **params: Any) -> Self:
         """Changes settings for the next `fit`; a fitted model is left as it is."""
-        known = self.get_params()
-        for name in params:
-            if name not in known:
-                raise SettingError(f"{name} is not a setting; the settings are {', '.join(sorted(known))}")
-        Settings.of(**{**known, **params})
+        Settings.known(name for name in params if name != "preset")
+        Settings.of(**{**self.get_params(), **params})
         for name, value in params.items():
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
-        given = [
-            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.init and getattr(self, f.name) != f.default
-        ]
+        usual = {"preset": "default"}
+        given = [f"{name}={value!r}" for name, value in self.get_params().items() if value != usual.get(name)]
         return f"Detector({', '.join(given)})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -304,17 +291,19 @@ class Detector:
     @property
     def validation_losses_(self) -> NDArray[np.float64]:
         """The losses p-values are counted against, ascending."""
-        return self._fitted().calibration.reference
+        first = self._fitted().calibration.tracks[0]
+        losses: NDArray[np.float64] = first.reference * np.exp(first.normal)
+        return losses
 
-    @property
+    @cached_property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """The score of each training row, as PyOD names it. A saved model does not keep them."""
+        """The score of each training row, as PyOD names it. A saved or recalibrated model has none."""
         self._fitted()
-        if not len(self._training_scores):
+        if self._train is None:
             raise NotFittedError(
                 "training scores are not kept in a saved or recalibrated model: call decision_function(train)"
             )
-        return self._training_scores
+        return self.detect(self._train).score
 
     @property
     def labels_(self) -> NDArray[np.int64]:

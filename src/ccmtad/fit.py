@@ -1,10 +1,10 @@
 """From a training series to a model: what is learnt from, what is calibrated on, and in which order."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +14,24 @@ from .calibrate.calibration import Calibration
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .model import Model, Series, prepare, series
-from .network import clusters as cluster
+from .network import clusterings, clusters
 from .network.clusters import Clusters
 from .network.engine import Engine
+from .network.shapes import Architecture
+from .network.weights import Trained, Weights
 from .prepare import missing, timeline, windows
 from .prepare.scale import Scaler
 from .results import Epoch
+from .score import combine
 from .settings import Settings
 
-if TYPE_CHECKING:
-    from .network.training import Trained
-
-__all__ = ["Lesson", "warn_of_budget"]
+__all__ = ["TrainingSeries", "threads", "warn_of_budget"]
 
 log = logging.getLogger("ccmtad")
 
-Weights = dict[str, NDArray[np.float32]]
-
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingSeries:
     """A training series made ready: its first part to learn from, its last to calibrate on."""
 
     settings: Settings
@@ -51,7 +49,7 @@ class Lesson:
     validation: NDArray[np.int64]  # last rows of the validation windows
 
     @classmethod
-    def of(cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None) -> "Lesson":
+    def of(cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None) -> "TrainingSeries":
         """Prepares a series; rows marked `bad` enter no window and no statistic."""
         kept = timeline.kept(frame.times, len(frame))
         if not kept.all():
@@ -99,28 +97,32 @@ class Lesson:
     def clusters(self) -> Clusters:
         """The channels that are embedded together."""
         settings = self.settings
-        found = cluster.find(
-            self.rows[self.good].astype(np.float64), settings.clusters, settings.clustering, settings.seed
-        )
-        if settings.clusters != "auto" and settings.clustering != "off" and found.found < settings.clusters:
+        way = clusterings.find(settings.clustering)
+        found = clusters.find(self.rows[self.good].astype(np.float64), settings.clusters, way, settings.seed)
+        if settings.clusters != "auto" and way.group is not None and found.found < settings.clusters:
             log.warning(
                 "clusters: %d asked for, %d found: there are no more distinct channels", settings.clusters, found.found
             )
         return found
 
-    def train(self, each: Callable[[Epoch, Callable[[], Weights]], object] | None = None) -> "Trained":
+    @cached_property
+    def architecture(self) -> Architecture:
+        """The shape of the network."""
+        return Architecture.of(self.settings, self.clusters)
+
+    def train(self, each: Callable[[Epoch, Callable[[], Weights]], object] | None = None) -> Trained:
         """Fits the network. `each` is called after every epoch; its second argument gives the weights as they are."""
         try:
-            from .network import training as loop
+            from .network import training
         except ImportError as error:
             raise MissingExtraError(
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
             ) from error
-        return loop.train(self.rows, self.training, self.validation, self.clusters, self.settings, each)
+        return training.train(self.rows, self.training, self.validation, self.architecture, self.settings, each)
 
     def engine(self, weights: Weights) -> Engine:
         """The inference engine of these weights."""
-        return Engine(weights, self.clusters, self.settings)
+        return Engine(weights, self.architecture)
 
     def series(self, frame: Frame) -> Series:
         """Another frame, prepared as detection would."""
@@ -130,10 +132,9 @@ class Lesson:
     def model(self, weights: Weights) -> Model:
         """The calibrated model of these weights."""
         settings = self.settings
-        combiner, losses = batch.normal(
-            self.engine(weights), self.rows, self.validation, self.present, settings.combine
-        )
-        calibration = batch.calibrate(losses, settings, self.rows_per_alarm)
+        way = combine.find(settings.combine)
+        combiner, losses = batch.normal(self.engine(weights), self.rows, self.validation, self.present, way)
+        calibration = Calibration.fit(losses, self.rows_per_alarm, settings)
         warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")
@@ -148,8 +149,20 @@ class Lesson:
             weights,
             combiner,
             calibration,
-            cluster.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
+            clusters.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
         )
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """So many threads of the linear algebra below numpy and scikit-learn: another number rounds differently."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # it comes with scikit-learn, without which nothing is fitted
+        yield
+        return
+    with threadpool_limits(number):
+        yield
 
 
 def warn_of_budget(calibration: Calibration) -> None:

@@ -1,5 +1,6 @@
 """Anything table-like becomes a `Frame`: numbers, channel names, and times where there are any."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,13 +14,18 @@ from .errors import ChannelError, InputError
 from .wording import some
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals as nw  # a user who has no table needs no narwhals
 
 __all__ = ["Frame", "inside", "nanoseconds"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.datetime64]
 
+Parts = tuple[Floats, tuple[str, ...], Times | None, bool]  # values, channels, times, whether the channels are named
+
+log = logging.getLogger("ccmtad")
+
+NANOSECONDS = np.dtype("datetime64[ns]")
 LATEST = 9.2e9  # seconds from 1970 that nanoseconds can hold
 
 
@@ -39,14 +45,26 @@ class Frame:
         return len(self.values)
 
     @classmethod
-    def of(cls, table: Any, *, time: str | None = None, argument: str = "table") -> "Frame":
-        """Reads numpy `(rows, channels)`, nested sequences, pandas, polars or pyarrow.
+    def of(
+        cls, table: Any, *, time: str | None = None, argument: str = "table", infinite_is_missing: bool = False
+    ) -> "Frame":
+        """Reads numpy `(rows, channels)`, nested sequences, pandas, polars or pyarrow. What it holds is a copy.
 
-        Times come from a pandas `DatetimeIndex`, from the column called `time`, or from the only column of a
-        datetime type. A numeric time column is read as seconds. `argument` names the table in error messages.
+        Times come from the column named by `time`, else from the one called "time", the only one of a datetime type, or
+        a pandas `DatetimeIndex`. A numeric time column is read as seconds. `argument` names the table in messages.
+        An infinite value is an error, or a missing value where that is asked for: then it is logged.
         """
         if isinstance(table, Frame):
             return table
+        values, channels, times, named = cls._read(table, time, argument)
+        if infinite_is_missing and (infinite := np.isinf(values)).any():
+            log.warning("%s: %d infinite values are taken as missing, as a stream takes them", argument, infinite.sum())
+            values[infinite] = np.nan
+        _check(values, channels, times, argument)
+        return cls(values, channels, times, named)
+
+    @staticmethod
+    def _read(table: Any, time: str | None, argument: str) -> "Parts":
         if isinstance(table, np.ndarray) and time is None:
             return _from_array(table, argument)
         import narwhals as nw
@@ -82,7 +100,7 @@ class Frame:
         return type(self)(np.ascontiguousarray(self.values[:, order]), tuple(channels), self.times)
 
 
-def _from_array(table: Any, argument: str) -> Frame:
+def _from_array(table: Any, argument: str) -> Parts:
     try:
         array = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
     except ValueError as error:
@@ -100,12 +118,10 @@ def _from_array(table: Any, argument: str) -> Frame:
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     channels = tuple(str(i) for i in range(array.shape[1]))
-    values = np.ascontiguousarray(array, dtype=np.float64)
-    _check(values, channels, None, argument)
-    return Frame(values, channels, named=False)
+    return np.array(array, dtype=np.float64, order="C"), channels, None, False  # a copy: the caller's may change
 
 
-def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str) -> Frame:
+def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str) -> Parts:
     import narwhals as nw
 
     columns = [str(name) for name in table.columns]
@@ -121,14 +137,14 @@ def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str)
             f"{argument} must have one time column; got {some(temporal)}: "
             "choose with Frame.of(table, time=...) and drop the others"
         )
-    chosen = time if time is not None else next(iter(temporal), None)
+    usual = "time" if "time" in columns and not temporal else None  # a number called time is one
+    chosen = time if time is not None else next(iter(temporal), usual)
     times = _index_times(table, argument) if chosen is None else _times(series[columns.index(chosen)], argument)
     channels = tuple(name for name in columns if name != chosen)
     values = np.empty((len(table), len(channels)))
     for i, name in enumerate(channels):
         values[:, i] = _numbers(series[columns.index(name)], name, argument)
-    _check(values, channels, times, argument)
-    return Frame(values, channels, times)
+    return values, channels, times, True
 
 
 def _numbers(column: "nw.Series[Any]", name: str, argument: str) -> Floats:
@@ -201,7 +217,8 @@ def nanoseconds(time: object) -> int | None:
     """One time as nanoseconds since 1970, UTC. Without a zone it is taken as UTC; numbers are seconds."""
     if time is None:
         return None
-    found = _moment(time)
+    usual = time.item() if type(time) is np.datetime64 and time.dtype == NANOSECONDS else None  # quickly
+    found = _moment(time) if usual is None else usual
     if found is None or abs(found) >= LATEST * 1e9:
         raise InputError(
             f"time must be a datetime, an ISO date and time, or seconds since 1970, from 1678 to 2261; got {time!r}"

@@ -1,23 +1,26 @@
 """A fitted model as plain values: all that detecting needs, and all that is ever saved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import files
 from .calibrate.calibration import Calibration
 from .frame import Frame
 from .network.clusters import Clusters
 from .network.engine import Engine
+from .network.shapes import Architecture
 from .prepare import missing, smooth, timeline, windows
 from .prepare.scale import Scaler, clip
 from .results import Learnt
 from .score.combine import Combiner
 from .settings import Settings
 
-__all__ = ["Model", "Series", "prepare", "series"]
+__all__ = ["Model", "Series", "prepare", "reference_name", "series"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +50,41 @@ class Model:
     correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows; shown, never used
 
     @cached_property
+    def architecture(self) -> Architecture:
+        """The shape of the network."""
+        return Architecture.of(self.settings, self.clusters)
+
+    @cached_property
     def engine(self) -> Engine:
         """The inference engine of these weights."""
-        return Engine(self.weights, self.clusters, self.settings)
+        return Engine(self.weights, self.architecture)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything that detecting needs and that is an array, by name."""
+        tracks = self.calibration.tracks
+        return {
+            **{f"network.{name}": weight for name, weight in self.weights.items()},
+            "fallback": self.fallback,
+            "scaler.low": self.scaler.low,
+            "scaler.span": self.scaler.span,
+            "clusters": self.clusters.label,
+            "combiner.unit": self.combiner.unit,
+            **{reference_name(i): track.reference for i, track in enumerate(tracks)},
+        }
 
     @cached_property
     def fingerprint(self) -> str:
-        """The checksum of this model as it would be saved: what ties a snapshot to it."""
-        from . import files, model_file  # they read and write models
-
-        return files.digest(model_file.dumps(self))
+        """A checksum of all that the state of a stream depends on: what ties a snapshot to its model."""
+        live = {one.name: getattr(self.settings, one.name) for one in fields(Settings) if one.metadata["live"]}
+        facts = {
+            "settings": {**live, "budget": None, "threshold": None, "alpha": None},  # the tracks say what came of them
+            "channels": self.channels,
+            "period": self.period,
+            "alpha": self.calibration.alpha,
+            "tracks": [[track.rows, track.normal, track.threshold] for track in self.calibration.tracks],
+        }
+        return files.digest(files.seal(b"", 0, self.arrays, facts))
 
     @property
     def longest_pause(self) -> float | None:
@@ -90,13 +118,18 @@ class Model:
             self.period,
             calibration.alpha,
             len(calibration.reference),
-            calibration.scales[0].shares,
+            calibration.tracks[0].shares,
             calibration.support,
         )
 
     def series(self, frame: Frame) -> Series:
         """Prepares a frame for detection; nothing in it looks ahead (unless smoothing is centred)."""
         return series(frame, self.scaler, self.fallback, self.period, self.settings)
+
+
+def reference_name(track: int) -> str:
+    """What the normal losses of a track are called in files."""
+    return "calibration.reference" if track == 0 else f"calibration.reference.{track}"
 
 
 def series(

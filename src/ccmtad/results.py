@@ -1,52 +1,42 @@
 """What detection returns: frozen values."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibrate.budget import Support
 from .errors import InputError, MissingExtraError
 from .frame import Frame
+from .score.events import What
+from .score.health import Health
+from .score.health import read as read_health
 from .settings import Settings
+from .wording import count, iso, moment
 
-__all__ = ["Change", "Detection", "Epoch", "Event", "Health", "Learnt", "Step", "Support"]
+__all__ = [
+    "EVENT_COLUMNS",
+    "Change",
+    "Column",
+    "Detection",
+    "Epoch",
+    "Event",
+    "Health",
+    "Learnt",
+    "Step",
+    "Support",
+    "Tally",
+    "What",
+    "plain",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Time = np.datetime64
-Change = Literal["opened", "updated", "resolved", "reopened", "final"]
-HealthState = Literal["unknown", "healthy", "drifting", "miscalibrated"]
-
-
-@dataclass(frozen=True)
-class Health:
-    """Whether the calibration still fits the data.
-
-    `gap` is the largest difference between the share of recent p-values below some level and that level: above 0 where
-    too many are small (losses have grown), below 0 where too few are (losses have shrunk).
-    """
-
-    state: HealthState
-    gap: float
-    advice: str
-
-
-@dataclass(frozen=True)
-class Support:
-    """How well the validation part supports the threshold. All in mean rows between false alarms."""
-
-    wanted: float  # the budget
-    low: float  # 90 % interval of what the threshold gives
-    high: float
-    longest: float  # the rarest budget the validation part can support within a factor of three
-
-    @property
-    def enough(self) -> bool:
-        return self.wanted <= self.longest
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +86,25 @@ class Event:
     start_time: Time | None = None
     alarm_time: Time | None = None
     end_time: Time | None = None
+    kind: str = "anomaly"  # what sort of event
+
+    @classmethod
+    def of(
+        cls,
+        rows: tuple[int, int, int | None],
+        times: tuple[Time | None, Time | None, Time | None],
+        severity: float,
+        channels: Sequence[str],
+        blame: Floats,
+    ) -> Self:
+        """From its start, alarm and end, and what each of all channels is blamed for."""
+        order = [int(i) for i in np.argsort(-blame, kind="stable") if blame[i] > 0]
+        return cls(*rows, severity, tuple(channels[i] for i in order), tuple(float(blame[i]) for i in order), *times)
+
+    @property
+    def id(self) -> str:
+        """What tells it from every other event of its series: its kind, and the time of its alarm (or the row)."""
+        return f"{self.kind}-{iso(self.alarm_time) or self.alarm}"
 
     @property
     def open(self) -> bool:
@@ -103,7 +112,68 @@ class Event:
         return self.end is None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Column:
+    """One thing that is told of an event, wherever events are listed."""
+
+    name: str  # to machines: JSON, CSV
+    value: Callable[[Event], Any]  # as JSON knows it
+    title: str = ""  # to people; "" where they are not told
+    text: Callable[[Event], str] = str
+    number: bool = False  # set flush right
+
+
+# Every list of events (the terminal's, JSON, JSON lines, notices, reports) is made of these.
+EVENT_COLUMNS = (
+    Column("id", lambda event: event.id),
+    Column("kind", lambda event: event.kind),
+    Column("start", lambda event: event.start, "start", lambda event: moment(event.start, event.start_time)),
+    Column("alarm", lambda event: event.alarm, "alarm", lambda event: moment(event.alarm, event.alarm_time)),
+    Column(
+        "end",
+        lambda event: event.end,
+        "end",
+        lambda event: "still open" if event.end is None else moment(event.end, event.end_time),
+    ),
+    Column("start_time", lambda event: iso(event.start_time)),
+    Column("alarm_time", lambda event: iso(event.alarm_time)),
+    Column("end_time", lambda event: iso(event.end_time)),
+    Column(
+        "severity",
+        lambda event: round(event.severity, 4),
+        "severity",
+        lambda event: f"{event.severity:.3g}",
+        number=True,
+    ),
+    Column(
+        "channels",
+        lambda event: list(event.channels),
+        "most blamed channels",
+        lambda event: ", ".join(
+            f"{name} {share:.0%}" for name, share in zip(event.channels[:3], event.blame, strict=False)
+        ),
+    ),
+    Column("blame", lambda event: [round(share, 4) for share in event.blame]),
+)
+
+
+def plain(event: Event, blamed: int | None = None) -> dict[str, Any]:
+    """An event as JSON knows it: rows, times as ISO 8601 in UTC, the `blamed` most blamed channels first."""
+    shown = replace(event, channels=event.channels[:blamed], blame=event.blame[:blamed])
+    return {column.name: column.value(shown) for column in EVENT_COLUMNS}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a row did to an event: opened (its start is known), updated (still in alarm), resolved (its end is known),
+    reopened (in alarm again before the score returned to 0), final (nothing can change any more).
+    """
+
+    what: What
+    event: Event
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Detection:
     """The answer for one series, one value per input row.
 
@@ -130,6 +200,12 @@ class Detection:
 
     def __len__(self) -> int:
         return len(self.loss)
+
+    def __repr__(self) -> str:
+        return (
+            f"Detection({count(len(self), 'row')}, {count(len(self.events), 'event')}, {self.alarm.mean():.2%} of rows "
+            f"in alarm, calibration {self.health.state})"
+        )
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -169,9 +245,13 @@ class Detection:
             raise InputError(f"first and last must be rows 0 <= first <= last < {len(self)}; got {first} and {end}")
         return self._reconstruct(first, end)
 
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The per-row values by name."""
+        return {name: getattr(self, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
+
     def to_frame(self) -> Any:
         """A pandas DataFrame of the per-row values, indexed by time where known (polars where pandas is absent)."""
-        columns = {name: getattr(self, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
+        columns = self.columns()
         if find_spec("pandas") is not None:
             import pandas as pd
 
@@ -185,13 +265,19 @@ class Detection:
         raise MissingExtraError("to_frame needs pandas or polars: pip install pandas")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
-    """The answer for one row of a stream. A row that could not be judged has loss NaN, p-value 1 and the rest 0.
+@dataclass(frozen=True)
+class Tally:
+    """What a stream has met."""
 
-    `change` says what the row did to `event`: opened (its start is known), updated (still in alarm), resolved (its end
-    is known), reopened (in alarm again before the score returned to 0), final (nothing can change any more).
-    """
+    rows: int  # given to it, the ignored ones included
+    late: int  # ignored: not later than the row before
+    gaps: int  # pauses that restarted the window
+    missing: int  # values that were missing or infinite
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The answer for one row of a stream. A row that could not be judged has loss NaN, p-value 1 and the rest 0."""
 
     index: int  # rows given to the stream before this one
     ready: bool  # whether the row could be judged
@@ -200,11 +286,15 @@ class Step:
     evidence: float
     score: float
     alarm: bool
-    event: Event | None  # the event this row changed
-    change: Change | None
-    health: Health  # whether the calibration still fits
+    changes: tuple[Change, ...]  # what the row did to events; there may be several at once
     notes: tuple[str, ...]  # what was odd about the row: late, missing values, a gap
+    _health: tuple[int, float, float] = field(repr=False)
     _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
+
+    @property
+    def health(self) -> Health:
+        """Whether the calibration still fits."""
+        return read_health(*self._health)
 
     @property
     def blame(self) -> NDArray[np.float32]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["count", "iso", "some", "span", "stamp"]
+__all__ = ["count", "iso", "moment", "some", "span", "stamp"]
 
 
 def stamp(time: np.datetime64) -> str:
@@ -18,6 +18,11 @@ def iso(time: np.datetime64 | None) -> str | None:
         return None
     text = str(time.astype("datetime64[ns]"))
     return text.rstrip("0").rstrip(".") + "Z"
+
+
+def moment(row: int, time: np.datetime64 | None) -> str:
+    """A time to the second, or a row."""
+    return f"row {row:,}" if time is None else stamp(time)
 
 
 def span(seconds: float) -> str:

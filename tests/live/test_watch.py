@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ccmtad.live.lines import FollowedFile, Pipe
 
 from ccmtad import Detector, FileError, Frame, InputError
 from ccmtad.live.journal import Notice, plain
-from ccmtad.live.lines import FollowedFile, Pipe
 from ccmtad.live.watch import Acknowledged, Watch
 from ccmtad.simulate import schedule, simulate
 from ccmtad.wording import iso

@@ -1,14 +1,22 @@
 """Channel clusters hold for any input."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ccmtad.network.clusters import Clusters, correlation, find, widths
+from ccmtad.network import clusterings
+from ccmtad.network.clusters import Clusters, correlation, widths
+from ccmtad.network.clusters import find as find_clusters
 
 HOWS = ("profile", "cosine", "correlation", "kmeans")
+
+
+def find(rows: NDArray[np.float64], asked: Any, how: str = "profile", seed: int = 0) -> Clusters:
+    return find_clusters(rows, asked, clusterings.find(how), seed)
 
 
 def groups(per_group: int = 4, rows: int = 500) -> NDArray[np.float64]:
@@ -30,7 +38,7 @@ def same_partition(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
 
 @pytest.mark.parametrize("how", ["profile", "correlation", "kmeans"])
 def test_channels_driven_by_one_signal_are_one_cluster(how: str) -> None:
-    assert same_partition(find(groups(), 4, how).label, truth())  # type: ignore[arg-type]
+    assert same_partition(find(groups(), 4, how).label, truth())
 
 
 def test_auto_finds_how_many_there_are() -> None:
@@ -63,7 +71,7 @@ def test_auto_finds_how_many_there_are() -> None:
     ],
 )
 def test_any_input_has_clusters(rows: NDArray[np.float64], asked: int, how: str) -> None:
-    clusters = find(rows, asked, how)  # type: ignore[arg-type]
+    clusters = find(rows, asked, how)
     assert sorted(set(clusters.label.tolist())) == list(range(clusters.found))
     assert 1 <= clusters.found <= (asked if asked != "auto" else 10)  # type: ignore[comparison-overlap]
     assert sum(map(len, clusters.members)) == rows.shape[1]
@@ -95,7 +103,7 @@ def test_profiles_are_absolute_correlations() -> None:
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 300))
 def test_widths_are_in_proportion_and_at_least_one(labels: list[int], width: int) -> None:
     label = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    share = widths(Clusters(label, "auto"), width)
+    share = widths(Clusters(label), width)
     sizes = np.bincount(label)
     assert len(share) == len(sizes)
     assert min(share) >= 1

@@ -10,15 +10,16 @@ import torch
 from ccmtad.network.clusters import Clusters, widths
 from ccmtad.network.engine import Engine
 from ccmtad.network.network import Mixer, Network
+from ccmtad.network.shapes import Architecture
 from ccmtad.network.training import build
 from ccmtad.settings import Settings
 
 
 def make(channels: int = 7, clusters: int = 3, **given: Any) -> tuple[Network, Clusters, Settings]:
     settings = Settings.of(**{"width": 12, "window": 6, **given})
-    grouped = Clusters(np.arange(channels) % clusters, clusters)
+    grouped = Clusters(np.arange(channels) % clusters)
     torch.manual_seed(0)
-    network = build(grouped, settings)
+    network = build(Architecture.of(settings, grouped), settings)
     for module in network.modules():  # statistics and gains that are not the initial ones
         if isinstance(module, torch.nn.BatchNorm1d):
             torch.nn.init.uniform_(module.weight, 0.5, 1.5)
@@ -78,7 +79,7 @@ def test_the_engine_computes_what_the_network_does(
     windows = torch.as_tensor(np.stack([rows[i : i + 6] for i in range(35)]))
     with torch.no_grad():
         expected = network(windows).numpy()
-    back = Engine(network.weights(), clusters, settings).reconstruct(rows)
+    back = Engine(network.weights(), Architecture.of(settings, clusters)).reconstruct(rows)
     np.testing.assert_allclose(back, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -94,7 +95,7 @@ def test_the_mask_divides_by_the_position() -> None:
 
 def test_channels_reach_only_their_own_clusters_embedding() -> None:
     network, clusters, settings = make()
-    dense = Engine(network.weights(), clusters, settings).embedding.single
+    dense = Engine(network.weights(), Architecture.of(settings, clusters)).embedding.single
     column = np.repeat(np.arange(3), widths(clusters, settings.width))
     assert bool((dense[clusters.label[:, None] != column] == 0).all())
     assert bool((dense[clusters.label[:, None] == column] != 0).all())

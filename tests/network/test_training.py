@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from ccmtad.errors import SettingError, TrainingError
 from ccmtad.network.clusters import Clusters
 from ccmtad.network.engine import Engine
-from ccmtad.network.training import Trained, train
+from ccmtad.network.shapes import Architecture
+from ccmtad.network.training import train
+from ccmtad.network.weights import Trained
 from ccmtad.results import Epoch
 from ccmtad.settings import Settings
 
-CLUSTERS = Clusters(np.array([0, 0, 1]), 2)
+CLUSTERS = Clusters(np.array([0, 0, 1]))
 
 
 def rows() -> NDArray[np.float32]:
@@ -24,7 +26,7 @@ def rows() -> NDArray[np.float32]:
 
 def run(**given: Any) -> Trained:
     settings = Settings.of(**{"epochs": 4, "width": 8, "window": 6, "batch_size": 64, "device": "cpu", **given})
-    return train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings)
+    return train(rows(), np.arange(5, 300), np.arange(300, 400), Architecture.of(settings, CLUSTERS), settings)
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:
@@ -44,11 +46,11 @@ def test_the_callers_random_state_is_left_alone() -> None:
 
 def test_the_weights_kept_are_those_with_the_lowest_validation_loss() -> None:
     settings = Settings.of(epochs=6, width=8, window=6, batch_size=64, learning_rate=0.3, device="cpu")
-    trained = train(rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings)
+    trained = train(rows(), np.arange(5, 300), np.arange(300, 400), Architecture.of(settings, CLUSTERS), settings)
     losses = [epoch.validation for epoch in trained.history]
     assert trained.best == int(np.argmin(losses)) + 1
     assert trained.best < 6  # so large a step does not end at its best: there was something to keep
-    engine = Engine(trained.weights, CLUSTERS, settings)
+    engine = Engine(trained.weights, Architecture.of(settings, CLUSTERS))
     error = np.concatenate([error for _, error in engine.errors(rows(), np.arange(300, 400))])
     assert float(error.mean()) == pytest.approx(min(losses), rel=1e-4)
 
@@ -57,7 +59,12 @@ def test_progress_is_told_after_each_epoch() -> None:
     seen: list[Epoch] = []
     settings = Settings.of(epochs=3, width=8, window=6, device="cpu")
     trained = train(
-        rows(), np.arange(5, 300), np.arange(300, 400), CLUSTERS, settings, lambda epoch, _: seen.append(epoch)
+        rows(),
+        np.arange(5, 300),
+        np.arange(300, 400),
+        Architecture.of(settings, CLUSTERS),
+        settings,
+        lambda epoch, _: seen.append(epoch),
     )
     assert [(epoch.number, epoch.of) for epoch in seen] == [(1, 3), (2, 3), (3, 3)]
     assert tuple(seen) == trained.history

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccmtad.score import events
+from ccmtad.score import events, tails
 from ccmtad.score.accumulate import accumulate
-from ccmtad.score.evidence import counts, evidence, pvalue
+from ccmtad.score.evidence import counts
 from tests import naive
 
 # Few distinct values, so that ties, zeros and long quiet runs are common; NaN is a row that could not be judged.
@@ -26,7 +26,7 @@ TAIL = st.sampled_from(["conformal", "empirical"])
 @example([15.4] * 8 + [-0.5] * 4 + [15.4], 5, "everything")  # one negative short of a reset
 @example([15.4, -0.5, -0.5, -0.5, 0.0, -0.5, -0.5, 4.0], 3, "carried")  # a zero breaks the quiet run
 def test_the_score_follows_its_equation(evidence: list[float], patience: int, reset: str) -> None:
-    score = accumulate(np.array(evidence), patience, reset)  # type: ignore[arg-type]
+    score = accumulate(np.array(evidence), patience, reset)
     np.testing.assert_array_equal(score, naive.accumulate(evidence, patience, reset))
 
 
@@ -44,7 +44,7 @@ def test_events_follow_their_equations(evidence: list[float], patience: int, res
 
 @given(EVIDENCE, PATIENCE, RESET)
 def test_events_are_in_order_and_do_not_overlap(evidence: list[float], patience: int, reset: str) -> None:
-    score = accumulate(np.array(evidence, dtype=float), patience, reset)  # type: ignore[arg-type]
+    score = accumulate(np.array(evidence, dtype=float), patience, reset)
     spans = events.find(score, np.array(evidence, dtype=float), score > 3.0)
     for span in spans:
         assert span.onset <= span.alarm <= span.offset <= span.last
@@ -59,9 +59,9 @@ def test_events_are_in_order_and_do_not_overlap(evidence: list[float], patience:
 )
 def test_pvalues_count_losses_at_least_as_large(reference: list[float], loss: float, tail: str) -> None:
     count = counts(np.array([loss]), np.sort(reference))
-    p = pvalue(count, len(reference), tail)  # type: ignore[arg-type]
+    p = tails.find(tail).pvalue(count, len(reference))
     assert p[0] == naive.pvalue(loss, reference, tail)
-    b = evidence(p, 0.05, tail)  # type: ignore[arg-type]
+    b = math.log(0.05) + tails.find(tail).strength(p)
     assert b[0] == pytest.approx(naive.evidence(p[0], 0.05, tail), rel=1e-12)
 
 
@@ -73,9 +73,9 @@ def test_a_last_bit_difference_moves_no_pvalue() -> None:
 
 def test_a_conformal_pvalue_is_never_zero_and_an_empirical_one_can_be() -> None:
     beyond = counts(np.array([9.0]), np.array([1.0, 2.0, 3.0]))
-    assert pvalue(beyond, 3, "conformal")[0] == 0.25
-    assert pvalue(beyond, 3, "empirical")[0] == 0.0
-    assert evidence(np.array([0.0]), 0.05, "empirical")[0] == pytest.approx(math.log(0.05 / 1e-8))
+    assert tails.find("conformal").pvalue(beyond, 3)[0] == 0.25
+    assert tails.find("empirical").pvalue(beyond, 3)[0] == 0.0
+    assert tails.find("empirical").strength(np.array([0.0]))[0] == pytest.approx(math.log(1 / 1e-8))
 
 
 def test_a_spike_after_a_quiet_stretch_counts_unless_the_reset_drops_everything() -> None:

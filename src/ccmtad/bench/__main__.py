@@ -4,50 +4,40 @@
 """
 
 import argparse
+import os
 import sys
+from typing import Any
 
 from ..errors import CcmtadError
-from ..settings import Settings
-from .datasets import DATASETS, find
-from .methods import METHODS
-from .run import Plan, run
+from .flags import FLAGS, plan_of
+from .run import Record, run
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m ccmtad.bench", description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with the datasets")
-    parser.add_argument("--out", required=True, help="results file; an unfinished one goes on")
-    parser.add_argument("--dataset", nargs="+", required=True, choices=list(DATASETS))
-    parser.add_argument("--method", nargs="+", default=list(METHODS))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--preset", default="default", help="default, paper or authors")
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings put over the preset's")
-    parser.add_argument("--combined", action="store_true", help="protocol 1: one model over all entities")
-    parser.add_argument("--oracle-epoch", action="store_true", help="also choose the epoch on test labels")
-    parser.add_argument("--workers", type=int, default=1)
-    given = parser.parse_args()
+    for flag in FLAGS:
+        names = [f"--{flag.name}", *([flag.short] if flag.short else [])]
+        if flag.kind is bool:
+            parser.add_argument(*names, action="store_true", help=flag.means)
+        else:
+            default = os.environ.get(flag.variable) if flag.variable else flag.default
+            rest: dict[str, Any] = {"action": "extend", "nargs": "+"} if flag.many else {}
+            if default is not None and not flag.many:
+                rest["default"] = flag.kind(default)
+            parser.add_argument(*names, type=flag.kind, help=flag.means, **rest)
+    given = vars(parser.parse_args())
     try:
-        plan = Plan(
-            tuple(find(name, given.data) for name in given.dataset),
-            tuple(given.method),
-            given.seeds,
-            given.preset,
-            Settings.read(given.set),
-            given.combined,
-            given.oracle_epoch,
-        )
-        run(
-            plan,
-            given.out,
-            workers=given.workers,
-            progress=lambda done, planned, record: print(
-                f"{done} of {planned}: {record['dataset']} {record['entity']}, {record['method']}, "
-                f"seed {record['seed']}, {record['seconds']['method']} + {record['seconds']['judging']} s",
-                flush=True,
-            ),
-        )
+        run(plan_of(given), given["out"], workers=given["workers"], progress=_tell)
     except CcmtadError as error:
         sys.exit(f"ccmtad.bench: {error}")
+
+
+def _tell(done: int, planned: int, record: Record) -> None:
+    print(
+        f"{done} of {planned}: {record['dataset']} {record['entity']}, {record['method']}, "
+        f"seed {record['seed']}, {record['seconds']['method']} + {record['seconds']['judging']} s",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from ..detector import Detector
 from ..results import Detection, Epoch
 from ..simulate import Run, schedule, simulate
-from .baselines import PcaError, RandomScore, calibrated
+from .baselines import calibrated
 from .judge import Judgement, judge
+from .methods.noise import RandomScore
+from .methods.pca import PcaError
 
 __all__ = ["ROWS", "TRAIN_ROWS", "Trial", "prepare"]
 
@@ -29,8 +30,8 @@ class Trial:
         self.detector.fit(self.train.frame, progress=progress)
         detection = self.detector.detect(self.watched.frame)
         judgements = {"ccmtad": self._judge(detection)}
-        noise = partial(RandomScore, seed=self.detector.settings.seed)  # other noise for every seed
-        for name, make in (("PCA error", PcaError), ("random score", noise)):
+        seed = self.detector.settings.seed  # other noise for every seed
+        for name, make in (("PCA error", PcaError), ("random score", lambda _, window: RandomScore(window, seed))):
             baseline = calibrated(self.detector, self.train.frame, make)
             judgements[name] = self._judge(baseline.detect(self.watched.frame))
         return detection, judgements

@@ -3,7 +3,8 @@
     online         rows in alarm when they arrived; nothing chosen with labels, no hindsight
     corrected      the same after boundary correction
     oracle         alpha and threshold chosen on the test labels
-    oracle epoch   the epoch of training too, from the second on, as the authors' code does
+    oracle epoch   the epoch of training too, from the second on, by the best F1 of all (the authors' code goes by
+                   the best point F1: another figure)
     point          no accumulation: rows whose loss is above what the budget allows by the validation losses
     point oracle   the same with the threshold chosen on the test labels
     own            a method's own threshold, where it has one
@@ -11,56 +12,46 @@
 What is called oracle has seen the labels. Nothing else here has: labels enter after the method has spoken.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import batch
 from ..calibrate.calibration import Calibration
 from ..errors import InputError
 from ..score import events
 from ..settings import Settings
 from . import metrics
 from .methods import Fitted, Losses
+from .metrics.point import Counts, counts
 from .sweep import Best, Sweep, search, sweep
 
-__all__ = ["COLUMNS", "PERIODS", "Column", "judge"]
+__all__ = ["COLUMNS", "Column", "judge"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 COLUMNS = ("online", "corrected", "oracle", "oracle epoch", "point", "point oracle", "own")
-PERIODS = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)  # rows between false alarms at which delays are given
-FROM_EPOCH = 2  # the first the oracle may choose (authors' code)
+FIRST_EPOCH_TO_CHOOSE = 2
 
 
 @dataclass(frozen=True)
 class Column:
-    """One prediction of one test series, judged. Counts are of rows that could be judged."""
+    """One prediction of one test series, judged: every metric by its name, and what was chosen for it.
 
-    rows: int
-    predicted: int
-    correct: int
-    positives: int
-    events: int  # true ones
-    found: int
-    false: int
-    delays: tuple[int, ...]
-    range_f1: float
-    affiliation_f1: float
-    pr_auc: float | None = None  # of the score, over its thresholds
-    vus_pr: float | None = None
-    vus_roc: float | None = None
-    delay_at: tuple[float, ...] | None = None  # average delay with at least PERIODS rows between false alarms
-    alpha: float | None = None
-    threshold: float | None = None
-    epoch: int | None = None
-    point_adjusted_f1: float | None = None  # misleading; only where asked for
+    Counts are of rows that could be judged.
+    """
+
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
 
     @property
-    def counts(self) -> metrics.Counts:
-        return metrics.Counts(self.predicted, self.correct, self.positives)
+    def counts(self) -> Counts:
+        return counts(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +60,7 @@ class Judge:
 
     truth: Bools  # (rows,) False where a row could not be judged
     judged: Bools
-    point_adjusted: bool = False
+    asked: Sequence[str] = ()  # metrics that are measured on request only
 
     def column(
         self,
@@ -80,35 +71,13 @@ class Judge:
         **chosen: float | int | None,
     ) -> Column:
         where = slice(*np.flatnonzero(self.judged)[[0, -1]] + [0, 1])
-        predicted, alarm, truth = predicted[where], alarm[where], self.truth[where]
-        counts = metrics.Counts.of(predicted, truth)
-        found = metrics.event_counts(predicted, alarm, truth)
-        volumes = None if score is None else metrics.volumes(score[where], truth)
-        adjusted = (
-            metrics.Counts.of(metrics.point_adjusted(predicted, truth), truth).f1 if self.point_adjusted else None
-        )
-        return Column(
-            rows=int(self.judged.sum()),
-            predicted=counts.predicted,
-            correct=counts.correct,
-            positives=counts.positives,
-            events=found.true,
-            found=found.found,
-            false=found.false,
-            delays=found.delays,
-            range_f1=metrics.range_based(predicted, truth).f1,
-            affiliation_f1=metrics.affiliation(predicted, truth).f1,
-            pr_auc=None if curve is None else curve.pr_auc,
-            vus_pr=None if volumes is None else volumes.pr,
-            vus_roc=None if volumes is None else volumes.roc,
-            delay_at=None if score is None else metrics.delay_at(score[where], truth, PERIODS),
-            point_adjusted_f1=adjusted,
-            **chosen,  # type: ignore[arg-type]
-        )
+        cut = None if score is None else score[where]
+        made = metrics.Prediction(predicted[where], alarm[where], self.truth[where], cut, curve)
+        return Column({"rows": int(self.judged.sum()), **metrics.measure(made, self.asked), **chosen})
 
 
 def judge(
-    fitted: Fitted, truth: Bools, settings: Settings, rows_per_alarm: float, *, point_adjusted: bool = False
+    fitted: Fitted, truth: Bools, settings: Settings, rows_per_alarm: float, *, asked: Sequence[str] = ()
 ) -> dict[str, Column]:
     """Every column that can be computed for this method."""
     losses = fitted.losses
@@ -116,15 +85,15 @@ def judge(
     if not judged.any():
         raise InputError(f"test must hold {settings.window} rows in a row; got {len(judged)} rows, none of them judged")
     truth = truth & judged
-    judge = Judge(truth, judged, point_adjusted)
-    calibration = batch.calibrate(losses.validation, settings, rows_per_alarm)
+    judge = Judge(truth, judged, asked)
+    calibration = Calibration.fit(losses.validation, rows_per_alarm, settings)
     columns = _label_free(judge, calibration, losses.test)
     columns["oracle"] = _oracle(judge, _search(losses, calibration, truth))
     if fitted.epochs:
         by_epoch = [
             (_search(one, calibration.over(one.validation), truth), number)
             for number, one in enumerate(fitted.epochs, 1)
-            if number >= min(FROM_EPOCH, len(fitted.epochs))
+            if number >= min(FIRST_EPOCH_TO_CHOOSE, len(fitted.epochs))
         ]
         best, epoch = max(by_epoch, key=lambda pair: pair[0].f1)  # the earliest of equals
         columns["oracle epoch"] = _oracle(judge, best, epoch)
@@ -149,7 +118,7 @@ def _label_free(judge: Judge, calibration: Calibration, loss: Floats) -> dict[st
 def _search(losses: Losses, calibration: Calibration, truth: Bools) -> Best:
     scores = calibration.score(losses.test)
     strength = scores.evidence - calibration.log_alpha
-    return search(strength, truth, calibration.patience, calibration.reset)
+    return search(strength, truth, calibration.settings.patience, calibration.settings.reset)
 
 
 def _oracle(judge: Judge, best: Best, epoch: int | None = None) -> Column:

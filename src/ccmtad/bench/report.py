@@ -4,25 +4,21 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from . import published
-from .protocol import COLUMNS, PERIODS
+from .methods import known
+from .metrics import figures
+from .metrics.events import FALSE_EVENTS, PERIODS
+from .protocol import COLUMNS
 from .render import Section, markdown, page
 from .summary import Figure, Group, Record, groups
 
 __all__ = ["Section", "glance", "markdown", "page", "sections"]
 
-TITLES = {
-    "pca": "PCA error",
-    "iforest": "isolation forest",
-    "norm": "row norm",
-    "difference": "last-value difference",
-    "random": "random score",
-}
 LEGEND = """\
 Columns that have seen no label: **online** rows in alarm when they arrived; **corrected** after boundary correction; \
 **point** no accumulation, the threshold from validation losses; **own** the method's own threshold at 1 % \
 contamination.
 
-Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two scales, \
+Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two tracks, \
 for the p-values of the one that led); **oracle epoch** also the epoch of training (for the random score: the best of \
 as many draws); **point oracle** the threshold alone.
 
@@ -34,8 +30,6 @@ et al. These are means over entities.
 **Mean delay**: over events, then entities; a missed event counts as its whole length. For each entity the threshold \
 is chosen on the test labels: the least delay with false alarms at least that far apart. A false alarm counts once, \
 however long it lasts: all-positive, always in alarm, looks good by this and is not."""
-FALSE_EVENTS = "false events per 10,000 rows"
-ONE_DIGIT = {FALSE_EVENTS, "median delay", "mean delay"}
 PRESETS = {"authors": "the authors' settings", "paper": "the paper's settings", "default": "default settings"}
 LIKENESS = {
     "authors": ", with the authors' settings.",
@@ -81,7 +75,7 @@ def glance(grouped: Sequence[Group]) -> Section:
 
 
 def title(method: str) -> str:
-    return TITLES.get(method, method.rpartition(":")[2])
+    return (method in known() and known()[method].title) or method.rpartition(":")[2]
 
 
 def _group(group: Group) -> list[Section]:
@@ -93,11 +87,11 @@ def _group(group: Group) -> list[Section]:
             protocol, "F1" if group.single else "F1 of summed counts (protocol 3)"
         )
         found.append(Section(3, label, "", ("method", *columns), _rows(rows)))
-    names = ("precision", "recall", "event recall", "false events per 10,000 rows", "median delay")
+    names = _titles("operator")
     rows = [[title(m), *(_text(group.figure(m, "online", n), n) for n in names)] for m in group.methods]
     found.append(Section(3, "What an operator sees (online column)", "", ("method", *names), _rows(rows)))
     found += _delays(group)
-    names = ("PR-AUC", "VUS-PR", "VUS-ROC", "range F1", "affiliation F1")
+    names = _titles("other")
     for column in ("corrected", "oracle epoch" if group.has("oracle epoch") else "oracle"):
         rows = [
             [title(m), *(_text(group.figure(m, column, n)) for n in names)]
@@ -167,11 +161,11 @@ def _delays(group: Group) -> list[Section]:
     header, columns = ["method"], []
     for i, period in enumerate(PERIODS):
         unknown = {entity for entity, late in records if late[i] is None}
-        known = [entity for entity in group.entities if entity not in unknown]
-        if known:
-            some = f" ({len(known)} of {len(group.entities)} entities)" if unknown else ""
+        there = [entity for entity in group.entities if entity not in unknown]
+        if there:
+            some = f" ({len(there)} of {len(group.entities)} entities)" if unknown else ""
             header.append(f"{period:,.0f} rows{some}")
-            columns.append([_text(_delay(group, method, i, known), "mean delay") for method in group.methods])
+            columns.append([_text(_delay(group, method, i, there), "median delay") for method in group.methods])
     if not columns:
         return []
     text = (
@@ -258,7 +252,12 @@ def _cells(line: published.Line) -> list[str]:
 
 
 def _text(figure: Figure | None, name: str = "") -> str:
-    return "" if figure is None else figure.text(1 if name in ONE_DIGIT else 3)
+    return "" if figure is None else figure.text(figures()[name].digits if name else 3)
+
+
+def _titles(table: str) -> tuple[str, ...]:
+    """The figures of one table."""
+    return tuple(figure.title for figure in figures().values() if figure.table == table)
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import FileError, InputError
-from ..fit import Lesson
+from ..fit import TrainingSeries, threads
 from ..settings import PRESETS, Settings
 from . import methods
 from .datasets import Dataset, Entity, join
@@ -49,7 +49,7 @@ class Plan:
     """What to run. `preset` may also be "authors": the paper's, with the authors' own settings for each entity."""
 
     datasets: tuple[Dataset, ...]
-    methods: tuple[str, ...] = ("ccmtad", "pca", "iforest", "norm", "difference", "random", "all-positive")
+    methods: tuple[str, ...] = field(default_factory=lambda: tuple(methods.known()))
     seeds: int = 3
     preset: str = "default"
     settings: Mapping[str, Any] = field(default_factory=dict)  # put over the preset's
@@ -79,7 +79,7 @@ class Plan:
                 if self.entities and name not in self.entities:
                     continue
                 for seed in range(self.seeds):
-                    chosen = tuple(m for m in self.methods if seed == 0 or methods.seeded(m))
+                    chosen = tuple(m for m in self.methods if seed == 0 or methods.find(m).seeded)
                     tasks.append(Task(dataset.name, name, seed, chosen))
         return tasks
 
@@ -213,31 +213,31 @@ def _listed(plan: Plan, task: Task) -> list[Record]:
 def _do(plan: Plan, task: Task) -> Iterator[Record]:
     entity = plan.read(task)
     settings = plan.settings_of(entity, task)
-    lesson = Lesson.of(entity.train, settings)
-    for name in task.methods:
-        start = time.perf_counter()
-        fitted = methods.find(name)(lesson, entity.test, plan.every_epoch)
-        middle = time.perf_counter()
-        columns = judge(
-            fitted, entity.truth.anomalous, settings, lesson.rows_per_alarm, point_adjusted=plan.point_adjusted
-        )
-        end = time.perf_counter()
-        yield {
-            "dataset": task.dataset,
-            "entity": task.entity,
-            "seed": task.seed,
-            "method": name,
-            "columns": {column: _plain(asdict(judged)) for column, judged in columns.items()},
-            "channels": entity.test.values.shape[1],
-            "train_rows": len(entity.train),
-            "settings": asdict(settings),
-            "online": settings.online,
-            "versions": _versions(),
-            "seconds": {"method": round(middle - start, 3), "judging": round(end - middle, 3)},
-        }
+    with threads(settings.threads):
+        series = TrainingSeries.of(entity.train, settings)
+        for name in task.methods:
+            start = time.perf_counter()
+            fitted = methods.find(name).fit(series, entity.test, plan.every_epoch)
+            middle = time.perf_counter()
+            asked = ("point_adjusted_f1",) if plan.point_adjusted else ()
+            columns = judge(fitted, entity.truth.anomalous, settings, series.rows_per_alarm, asked=asked)
+            end = time.perf_counter()
+            yield {
+                "dataset": task.dataset,
+                "entity": task.entity,
+                "seed": task.seed,
+                "method": name,
+                "columns": {column: _plain(judged.values) for column, judged in columns.items()},
+                "channels": entity.test.values.shape[1],
+                "train_rows": len(entity.train),
+                "settings": asdict(settings),
+                "online": settings.online,
+                "versions": _versions(),
+                "seconds": {"method": round(middle - start, 3), "judging": round(end - middle, 3)},
+            }
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """What JSON can say: nothing for what is undefined."""
 
     def plain(value: Any) -> Any:

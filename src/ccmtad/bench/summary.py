@@ -1,17 +1,16 @@
 """Records of many entities and seeds become one figure with its spread."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .metrics import Counts
+from .metrics import figures
 
-__all__ = ["FIGURES", "Figure", "Group", "Paired", "groups"]
+__all__ = ["Figure", "Group", "Paired", "groups"]
 
 Record = dict[str, Any]
 Column = dict[str, Any]
@@ -19,48 +18,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RESAMPLES = 2_000  # of entities, for the interval of a paired difference
-
-
-def counts(column: Column) -> Counts:
-    return Counts(column["predicted"], column["correct"], column["positives"])
-
-
-def _total(columns: Sequence[Column], key: str) -> int:
-    return sum(column[key] for column in columns)
-
-
-def _mean(key: str) -> Callable[[Sequence[Column]], float]:
-    def mean(columns: Sequence[Column]) -> float:
-        known = [column[key] for column in columns if column.get(key) is not None]
-        return float(np.mean(known)) if known else np.nan
-
-    return mean
-
-
-def _delay(columns: Sequence[Column]) -> float:
-    delays = [delay for column in columns for delay in column["delays"]]
-    return float(median(delays)) if delays else np.nan
-
-
-def _pooled(columns: Sequence[Column]) -> Counts:
-    return sum((counts(column) for column in columns), Counts(0, 0, 0))
-
-
-FIGURES: dict[str, Callable[[Sequence[Column]], float]] = {
-    "F1, protocol 2": lambda columns: float(np.mean([counts(column).f1 for column in columns])),
-    "F1, protocol 3": lambda columns: _pooled(columns).f1,
-    "precision": lambda columns: _pooled(columns).precision,
-    "recall": lambda columns: _pooled(columns).recall,
-    "event recall": lambda columns: _total(columns, "found") / max(_total(columns, "events"), 1),
-    "false events per 10,000 rows": lambda columns: 1e4 * _total(columns, "false") / _total(columns, "rows"),
-    "median delay": _delay,
-    "PR-AUC": _mean("pr_auc"),
-    "VUS-PR": _mean("vus_pr"),
-    "VUS-ROC": _mean("vus_roc"),
-    "range F1": _mean("range_f1"),
-    "affiliation F1": _mean("affiliation_f1"),
-    "point-adjusted F1 (misleading)": _mean("point_adjusted_f1"),
-}
 
 
 @dataclass(frozen=True)
@@ -128,7 +85,7 @@ class Group:
         seeds = self.columns(method, column)
         if not seeds:
             return None
-        return Figure.of([FIGURES[name](list(columns.values())) for columns in seeds.values()])
+        return Figure.of([figures()[name].over(list(columns.values())) for columns in seeds.values()])
 
     def paired(self, method: str, other: str, column: str, name: str) -> Paired | None:
         """`method` minus `other` in an F1; a method with one seed is paired with each seed of the other."""

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibrate.calibration import Reset
 from ..score.accumulate import accumulate
+from ..score.events import bounds
 
 __all__ = ["Best", "Sweep", "alphas", "search", "sweep"]
 
@@ -98,7 +98,7 @@ def alphas(strength: Floats) -> Floats:
     return np.exp(-most * (np.arange(count) + 0.02) / count)
 
 
-def search(strength: Floats, truth: Bools, patience: int, reset: Reset) -> Best:
+def search(strength: Floats, truth: Bools, patience: int, reset: str) -> Best:
     """The exact sweep for every alpha of the grid. `strength` is the evidence at alpha = 1, NaN where not judged."""
     best = None
     for alpha in alphas(strength):
@@ -114,7 +114,6 @@ def search(strength: Floats, truth: Bools, patience: int, reset: Reset) -> Best:
 
 def _excursions(score: Floats, evidence: Floats, truth: Bools, above: Ints) -> tuple[Floats, Ints, Ints]:
     """For each suffix maximum of an excursion: its score, and the rows and correct rows its passing adds."""
-    row = np.arange(len(score))
     zero = score <= 0.0
     excursion = np.cumsum(zero)[above]
     # By excursion, then score downwards, then latest first: a row is a suffix maximum if no row before it is later.
@@ -123,10 +122,7 @@ def _excursions(score: Floats, evidence: Floats, truth: Bools, above: Ints) -> t
     belongs = np.cumsum(zero)[tip]
     first = np.r_[True, belongs[1:] != belongs[:-1]]
 
-    last_zero = np.maximum.accumulate(np.where(zero, row, -1))
-    first_judged = np.maximum.accumulate(np.where(np.isnan(evidence), row + 1, 0))
-    onset = np.maximum(last_zero, first_judged)[tip]
-    offset = np.maximum.accumulate(np.where(evidence > 0.0, row, -1))[tip]
+    onset, offset = (rows[tip] for rows in bounds(score, evidence))
     begin = np.where(first, onset, np.r_[0, offset[:-1]] + 1)  # the first row that is new
     count = np.r_[0, np.cumsum(truth)]
     return score[tip], offset + 1 - begin, count[offset + 1] - count[begin]

@@ -2,81 +2,96 @@
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from ..results import Support
+from ..score import tails
 from ..score.accumulate import accumulate
-from ..score.evidence import Reference, Tail
-from ..score.tracks import averaged
+from ..score.evidence import Ranking
+from ..score.step import Rules
+from ..score.tracks import Track, averaged
 
-if TYPE_CHECKING:
-    from .calibration import Calibration, Scale
-
-__all__ = ["Support", "observed_threshold", "simulated_peaks", "simulated_threshold", "together"]
+__all__ = ["Support", "independent_threshold", "observed_threshold", "simulated_peaks", "together"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Reset = Literal["carried", "everything"]
 
 CHAINS = 4_096  # independent streams simulated side by side
 FOLDS = 10  # parts of the validation series, each scored against the others
 CONFIDENCE = 0.65  # with which the observed threshold keeps the budget
-FEWEST = 5  # peaks from which the tail of their distribution is fitted
+FEWEST_PEAKS_FOR_A_TAIL = 5
 TOLERANCE = 3.0  # factor by which a supported budget may be missed
+LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
+FURTHEST_EXTRAPOLATION = 1e4  # times as rare as the rarest peak seen: beyond that an interval is not a number
 
 
-def simulated_threshold(calibration: "Calibration", scale: "Scale", rows_per_alarm: float, seed: int = 0) -> float:
+@dataclass(frozen=True)
+class Support:
+    """How well the validation part supports the threshold. All in mean rows between false alarms."""
+
+    wanted: float  # the budget
+    low: float  # 90 % interval of what the threshold gives
+    high: float
+    longest: float  # the rarest budget the validation part can support within a factor of three
+
+    @property
+    def enough(self) -> bool:
+        return self.wanted <= self.longest
+
+
+def independent_threshold(rules: Rules, track: Track, rows_per_alarm: float) -> float:
     """The score that independent normal rows exceed once in `rows_per_alarm`."""
-    references = 0 if np.isfinite(scale.ranking.start) else len(scale.reference)
-    rules = (calibration.tail, calibration.alpha, calibration.patience, calibration.reset, calibration.duration)
-    return _simulated(references, *rules, rows_per_alarm, seed)
+    references = len(track.reference) if np.isinf(track.ranking.beyond.start) else 0
+    given = (rules.alpha, rules.patience, rules.reset, rules.duration)
+    return _simulated(references, track.tail.name, *given, rows_per_alarm)
 
 
 def observed_threshold(
-    calibration: "Calibration", scale: "Scale", losses: Floats, rows_per_alarm: float, simulated: float = 0.0
+    rules: Rules, track: Track, losses: Floats, rows_per_alarm: float, independent: float = 0.0
 ) -> tuple[float, Support]:
     """The score that these normal losses exceed once in `rows_per_alarm`, and how well they support that.
 
     Independent rows are the best case: real losses come in clusters, and their score climbs higher. Each tenth of
     the series is scored against the other nine, as new data would be; the peaks of excursions are independent,
     and their tail is exponential (a renewal argument). Too few peaks to tell: an extreme loss counts as often as
-    it repeats, so the simulated threshold is multiplied by the correlation time of the evidence.
+    it repeats, so the threshold of independent rows is multiplied by the correlation time of the evidence.
     """
-    measured = averaged(losses, scale.persistence) / np.exp(scale.level)
+    measured = averaged(losses, track.rows) / np.exp(track.normal)
     judged = np.flatnonzero(~np.isnan(measured))
     b = np.full(len(measured), np.nan)
     for fold in np.array_split(judged, min(FOLDS, len(judged))):
-        others = Reference(np.sort(measured[np.setdiff1d(judged, fold, assume_unique=True)]), calibration.tail)
-        b[fold] = calibration.log_alpha + others.strength(measured[fold])
-    peaks, first, last = _peaks(accumulate(b, calibration.patience, calibration.reset), calibration.duration)
+        others = Ranking(np.sort(measured[np.setdiff1d(judged, fold, assume_unique=True)]), track.tail)
+        b[fold] = np.log(rules.alpha) + others.strength(measured[fold])
+    peaks, first, last = excursions(accumulate(b, rules.patience, rules.reset), rules.duration)
     order = np.sort(peaks)
     often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
     top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
-    if top < FEWEST:
-        threshold = simulated * _correlation_time(b[judged])
-        return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST)
+    if top < FEWEST_PEAKS_FOR_A_TAIL:
+        threshold = independent * _correlation_time(b[judged])
+        return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST_PEAKS_FOR_A_TAIL)
     start = float(order[-top - 1])
-    excess = _clusters(peaks, first, last, start, calibration.cooldown) - start
-    top = max(len(excess), 1)
-    mean = max(float(excess.sum()) / top, float(np.finfo(float).tiny))
+    excess = declustered(peaks, first, last, start, rules.cooldown) - start
+    top = len(excess)
+    mean = max(float(excess.mean()), LEAST_SPREAD)
     every = len(judged) / top  # rows between peaks above the start
     # The mean excess of an exponential tail has a gamma distribution.
     wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - CONFIDENCE, 0.05, 0.95))
     threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
-    reached = max(threshold, simulated) - start
-    low, high = (every * float(np.exp(min(max(reached, 0.0) / spread, 600.0))) for spread in interval)
     # Folds of an exponential that top peaks can be off by at most the tolerance in.
     longest = every * float(np.exp(np.log(TOLERANCE) * np.sqrt(top)))
+    reached = max(threshold, independent, start) - start
+    furthest = np.log(FURTHEST_EXTRAPOLATION)
+    low, high = (every * float(np.exp(min(reached / spread, furthest))) for spread in interval)
+    high = high if reached / interval[1] < furthest else np.inf
     return threshold, Support(rows_per_alarm, low, high, longest)
 
 
 def together(supports: Sequence[Support], rows_per_alarm: float) -> Support | None:
-    """Of scales side by side: rates of alarms add up."""
+    """Of tracks side by side: rates of alarms add up."""
     if not supports:
         return None
     rates = [sum(1 / max(getattr(one, end), 1.0) for one in supports) for end in ("low", "high")]
@@ -86,17 +101,10 @@ def together(supports: Sequence[Support], rows_per_alarm: float) -> Support | No
 
 @lru_cache(maxsize=64)
 def _simulated(
-    references: int,
-    tail: Tail,
-    alpha: float,
-    patience: int,
-    reset: Reset,
-    duration: int,
-    rows_per_alarm: float,
-    seed: int,
+    references: int, tail: str, alpha: float, patience: int, reset: str, duration: int, rows_per_alarm: float
 ) -> float:
     rows = int(np.clip(400 * rows_per_alarm, 2_000_000, 20_000_000))
-    peaks = np.sort(simulated_peaks(references, tail, alpha, patience, reset, duration, rows, seed))[::-1]
+    peaks = np.sort(simulated_peaks(references, tail, alpha, patience, reset, duration, rows))[::-1]
     expected = rows / rows_per_alarm  # excursions allowed above the threshold
     if expected >= 50:
         return float(peaks[min(int(expected), len(peaks) - 1)])
@@ -106,7 +114,7 @@ def _simulated(
 
 
 def simulated_peaks(
-    references: int, tail: Tail, alpha: float, patience: int, reset: Reset, duration: int, rows: int, seed: int
+    references: int, tail: str, alpha: float, patience: int, reset: str, duration: int, rows: int, seed: int = 0
 ) -> Floats:
     """The highest score of every excursion in about `rows` independent normal rows, many streams side by side.
 
@@ -114,7 +122,8 @@ def simulated_peaks(
     fitted tail, whose p-value is uniform on 0 .. 1.
     """
     random = np.random.default_rng(seed)
-    table = Reference(np.arange(float(references)), tail).strengths + np.log(alpha) if references else np.empty(0)
+    ranking = Ranking(np.arange(float(references)), tails.find(tail))
+    table = ranking.strengths + np.log(alpha) if references else np.empty(0)
     score, peak, negatives = np.zeros(CHAINS), np.zeros(CHAINS), np.zeros(CHAINS, dtype=np.int64)
     recent: deque[Floats] = deque([score] * duration, maxlen=duration)
     peaks: list[Floats] = [np.full(1, np.finfo(float).tiny)]  # never empty, never a threshold of 0
@@ -134,7 +143,7 @@ def simulated_peaks(
     return np.concatenate([*peaks, peak[peak > 0.0]])
 
 
-def _peaks(score: Floats, duration: int) -> tuple[Floats, Ints, Ints]:
+def excursions(score: Floats, duration: int) -> tuple[Floats, Ints, Ints]:
     """Of every excursion: the highest score that lasts `duration` rows, and its first and last row."""
     excursion = np.cumsum(score <= 0.0)
     lasting = score.copy()
@@ -151,9 +160,14 @@ def _peaks(score: Floats, duration: int) -> tuple[Floats, Ints, Ints]:
     return highest[there], first[there], last[there]
 
 
-def _clusters(peaks: Floats, first: Ints, last: Ints, start: float, cooldown: int) -> Floats:
-    """The peaks above `start`; of those within a cooldown of each other, which raise one alarm, the highest."""
+def declustered(peaks: Floats, first: Ints, last: Ints, start: float, cooldown: int) -> Floats:
+    """The peaks above `start`; of those within a cooldown of each other, which raise one alarm, the highest.
+
+    Where all that is left ties with the start, those peaks.
+    """
     above = np.flatnonzero(peaks > start)
+    if not len(above):
+        above = np.flatnonzero(peaks >= start)
     apart = np.r_[True, first[above][1:] - last[above][:-1] > cooldown]
     highest = np.zeros(int(apart.sum()))
     np.maximum.at(highest, np.cumsum(apart) - 1, peaks[above])

@@ -3,6 +3,7 @@
 import sys
 
 from ..errors import CcmtadError
+from .wording import with_flags
 
 __all__ = ["main"]
 
@@ -17,7 +18,7 @@ def main() -> None:
     try:
         app()
     except CcmtadError as error:
-        print(f"ccmtad: {error}", file=sys.stderr)
+        print(f"ccmtad: {with_flags(str(error))}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:  # a full disk under standard output, say
         print(f"ccmtad: {error.strerror or error}", file=sys.stderr)

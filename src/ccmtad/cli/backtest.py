@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 from ..settings import Budget as Allowance
+from ..wording import moment
 from . import show
 from .detect import told
 from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, data_for, reading
@@ -136,9 +137,9 @@ class _Group:
         start = min(self.by.values(), key=lambda one: one.start)
         ends = [one for one in self.by.values() if one.end is not None]
         if len(ends) < len(self.by):
-            return show.where(start.start, start.start_time), "still open"
+            return moment(start.start, start.start_time), "still open"
         end = max(ends, key=lambda one: one.end or 0)
-        return show.where(start.start, start.start_time), show.where(end.end or 0, end.end_time)
+        return moment(start.start, start.start_time), moment(end.end or 0, end.end_time)
 
 
 def _together(found: "dict[str, Detection]") -> list[_Group]:

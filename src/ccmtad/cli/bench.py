@@ -1,7 +1,9 @@
 """`ccmtad bench`: run the benchmark, report its results, list what there is."""
 
 import os
+from inspect import Parameter, Signature
 from pathlib import Path
+from types import GenericAlias
 from typing import Annotated, Any
 
 import typer
@@ -9,8 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ..errors import CcmtadError, InputError, MissingExtraError
-from ..settings import Settings
+from ..bench import datasets, methods, protocol
+from ..bench.flags import FLAGS, Flag, plan_of
+from ..bench.run import run
+from ..errors import CcmtadError, InputError
 
 __all__ = ["bench"]
 
@@ -23,61 +27,12 @@ Data = Annotated[
 ]
 
 
-@bench.command("run")
-def run(
-    dataset: Annotated[list[str] | None, typer.Option(help="MSL, SMAP, SMD, PSM, SWaT or WADI; repeatable.")] = None,
-    data: Data = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Results file; an unfinished one goes on.")] = Path(
-        "results.jsonl"
-    ),
-    method: Annotated[list[str] | None, typer.Option(help="Method, repeatable; all where none is given.")] = None,
-    entity: Annotated[list[str] | None, typer.Option(help="Only this entity; repeatable.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ..")] = 3,
-    preset: Annotated[str, typer.Option(help="default, paper, or authors (the paper's own, per entity).")] = "default",
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE put over the preset; repeatable.")
-    ] = None,
-    combined: Annotated[bool, typer.Option("--combined", help="Protocol 1: one model over all entities.")] = False,
-    oracle_epoch: Annotated[
-        bool, typer.Option("--oracle-epoch", help="Also choose the epoch on test labels, in a column that says so.")
-    ] = False,
-    point_adjusted: Annotated[
-        bool, typer.Option("--point-adjusted", help="Also compute point-adjusted F1, which misleads.")
-    ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
-    train: Annotated[Path | None, typer.Option(help="Your own data: CSV or Parquet to learn from.")] = None,
-    test: Annotated[Path | None, typer.Option(help="Your own data: CSV or Parquet to judge, with labels.")] = None,
-    label: Annotated[str, typer.Option(help="Label column of your own data, 0 and 1.")] = "label",
-    time: Annotated[str | None, typer.Option(help="Time column of your own data.")] = None,
-) -> None:
+def _run(**given: Any) -> None:
     """Run methods on datasets; one JSON line per dataset, entity, seed and method.
 
     Example: `ccmtad bench run --dataset MSL --method ccmtad --method pca --data datasets -o msl.jsonl`
     """
-    try:
-        from ..bench import datasets, methods
-        from ..bench.run import Plan
-        from ..bench.run import run as run_plan
-    except ImportError as error:
-        raise MissingExtraError(f"the benchmark needs {error.name}: pip install 'ccmtad[bench,train,cli]'") from error
-    chosen: list[Any] = [datasets.find(name, _folder(data)) for name in dataset or []]
-    if train is not None or test is not None:
-        if train is None or test is None:
-            raise InputError("train and test must be given together; got only one of them")
-        chosen.append(datasets.Pair(train, test, label, time))
-    if not chosen:
-        raise InputError("bench run must have a --dataset, or --train and --test; got neither")
-    plan = Plan(
-        tuple(chosen),
-        tuple(method or methods.METHODS),
-        seeds,
-        preset,
-        Settings.read(setting or []),
-        combined,
-        oracle_epoch,
-        point_adjusted,
-        tuple(entity or ()),
-    )
+    plan = plan_of(given)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
@@ -87,8 +42,24 @@ def run(
             text = f"{record['dataset']} {record['entity']} seed {record['seed']} {record['method']}"
             progress.update(task, completed=done, total=planned, description=text)
 
-        records = run_plan(plan, out, workers=workers, progress=tell)
-    console.print(f"{len(records)} results in {out}; `ccmtad bench report {out}` makes tables of them.")
+        records = run(plan, given["out"], workers=given["workers"], progress=tell)
+    console.print(
+        f"{len(records)} results in {given['out']}; `ccmtad bench report {given['out']}` makes tables of them."
+    )
+
+
+def _as_option(flag: Flag) -> Parameter:
+    kind: Any = GenericAlias(list, (flag.kind,)) if flag.many else flag.kind
+    names = [f"--{flag.name}", *([flag.short] if flag.short else [])]
+    option = typer.Option(*names, help=flag.means, min=flag.least, envvar=flag.variable or None)
+    optional = flag.default is None
+    annotation: Any = Annotated.__class_getitem__((kind | None if optional else kind, option))  # type: ignore[attr-defined]
+    return Parameter(flag.name.replace("-", "_"), Parameter.KEYWORD_ONLY, default=flag.default, annotation=annotation)
+
+
+_run.__signature__ = Signature([_as_option(flag) for flag in FLAGS])  # type: ignore[attr-defined]
+_run.__annotations__ = {name: one.annotation for name, one in _run.__signature__.parameters.items()}  # type: ignore[attr-defined]
+bench.command("run")(_run)
 
 
 @bench.command("report")
@@ -124,11 +95,9 @@ def show(data: Data = None) -> None:
 
     Example: `ccmtad bench list --data datasets`
     """
-    from ..bench import datasets, methods, protocol
-
     console = Console()
     table = Table("dataset", "entities", "", box=None, padding=(0, 2, 0, 0))
-    for name in datasets.DATASETS:
+    for name in datasets.known():
         found = datasets.find(name, data or Path(os.devnull))
         try:
             names = found.entities()
@@ -138,13 +107,10 @@ def show(data: Data = None) -> None:
         except CcmtadError as error:
             table.add_row(name, "", "missing: " + str(error).rpartition(": ")[2])
     console.print(table)
-    for title, module in (("methods", methods), ("columns", protocol)):
-        console.print(
-            f"\n[bold]{title}[/]\n{(module.__doc__ or '').partition(chr(10) * 2)[2].strip(chr(10))}", highlight=False
-        )
-
-
-def _folder(data: Path | None) -> Path:
-    if data is None:
-        raise InputError("data must name the folder with the datasets, or CCMTAD_DATA must; got neither")
-    return data
+    listed = Table("method", "", box=None, padding=(0, 2, 0, 0))
+    for method in methods.known().values():
+        listed.add_row(method.name, method.means)
+    listed.add_row("MODULE:CLASS", "any class with PyOD's fit and decision_function, such as pyod.models.ecod:ECOD")
+    console.print(listed)
+    columns = (protocol.__doc__ or "").partition("\n\n")[2].strip("\n")
+    console.print(f"\n[bold]columns[/]\n{columns}", highlight=False)

@@ -11,6 +11,7 @@ from ..settings import Settings
 from ..wording import count
 from . import show
 from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, reading
+from .wording import with_flags
 
 __all__ = ["check"]
 
@@ -55,7 +56,7 @@ def check(
             table = show.plain_table("", "", "", title=escape(str(path)))
             table.show_header = False
             for one in found:
-                table.add_row(MARKS[one.weight], one.topic, escape(one.text))
+                table.add_row(MARKS[one.weight], one.topic, escape(with_flags(one.text)))
             show.out.print(table)
     problems = sum(one.weight == "problem" for found in findings.values() for one in found)
     if not (quiet or json):

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import InputError, MissingExtraError
+from ..results import plain
 from . import show
 from .options import Budget, Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
 
@@ -72,8 +73,6 @@ def detect(
 
 def told(found: "Detection") -> dict[str, Any]:
     """A detection as JSON knows it."""
-    from ..live.journal import plain
-
     return {
         "threshold": found.threshold,
         "rows": len(found),
@@ -119,9 +118,8 @@ def _write_rows(found: "Detection", path: Path) -> None:
 
     from ..files import write
 
-    columns: dict[str, Any] = {} if found.times is None else {"time": found.times}
-    columns |= {name: getattr(found, name) for name in ("loss", "pvalue", "evidence", "score", "alarm", "label")}
-    table, buffer = pl.DataFrame(columns), io.BytesIO()
+    times = {} if found.times is None else {"time": found.times}
+    table, buffer = pl.DataFrame({**times, **found.columns()}), io.BytesIO()
     if path.suffix == ".csv":
         table.write_csv(buffer)
     else:

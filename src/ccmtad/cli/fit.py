@@ -63,19 +63,22 @@ def fit(
         detector.fit(frame, exclude=spans, progress=progress)
     detector.save(out)
     support, size = detector.support_, out.stat().st_size
+    given_threshold = detector.settings.threshold != "auto"  # then the budget is of no account
     if json:
         show.as_json(
             {
                 "model": str(out), "bytes": size, "rows": len(frame), "channels": len(frame.channels),
                 "clusters": len(detector.clusters_), "alpha": detector.alpha_, "threshold": detector.threshold_,
-                "budget": detector.settings.budget, "supported": None if support is None else support.enough,
-                "validation_loss": detector.history_[-1].validation,
+                "budget": None if given_threshold else detector.settings.budget,
+                "supported": None if support is None else support.enough,
+                "validation_loss": min(epoch.validation for epoch in detector.history_),
             }
         )  # fmt: skip
     elif not quiet:
         show.out.print(
             f"Learnt {len(frame):,} rows of {len(frame.channels)} channels in {len(detector.clusters_)} clusters; "
-            f"budget {detector.settings.budget}, threshold {detector.threshold_:.3g}."
+            + ("" if given_threshold else f"budget {detector.settings.budget}, ")
+            + f"threshold {detector.threshold_:.3g}{', given' * given_threshold}."
         )
         show.out.print(f"Wrote {escape(str(out))} ({size / 1e6:.2g} MB).", soft_wrap=True)
 

@@ -71,7 +71,7 @@ def _facts(detector: "Detector", path: Path) -> dict[str, Any]:
             "normal_losses": len(detector.validation_losses_),
             "alpha": detector.alpha_,
             "threshold": detector.threshold_,
-            "budget": model.settings.budget,
+            "budget": model.learnt.allowed,
             "rows_per_alarm": None if support is None else support.wanted,
             "supported_rows_per_alarm": None if support is None or np.isinf(support.longest) else support.longest,
             "supported": None if support is None else support.enough,

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..results import Event
-from ..wording import stamp
+from ..results import EVENT_COLUMNS, Event
+from .wording import with_flags
 
 __all__ = ["EVENTS", "as_json", "err", "events", "finish", "notes", "out", "plain_table", "working"]
 
@@ -41,7 +40,7 @@ class _Notes(logging.Handler):
     """The library's warnings, as a person reads them."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        err.print(f"[yellow]note:[/] {escape(record.getMessage())}", soft_wrap=True)
+        err.print(f"[yellow]note:[/] {escape(with_flags(record.getMessage()))}", soft_wrap=True)
 
 
 def notes(quiet: bool) -> None:
@@ -79,25 +78,15 @@ def plain_table(*names: str, right: tuple[str, ...] = (), title: str | None = No
 
 def events(found: tuple[Event, ...], most: int = 50) -> Table:
     """The events, in order of time; only the most severe where there are many."""
-    start = "start" if not found or found[0].start_time is None else "start (UTC)"
-    table = plain_table("#", start, "alarm", "end", "severity", "most blamed channels", right=("#", "severity"))
+    told = [column for column in EVENT_COLUMNS if column.title]
+    timed = bool(found) and found[0].start_time is not None
+    titles = [f"{column.title} (UTC)" if timed and column.name == "start" else column.title for column in told]
+    right = ("#", *(title for title, column in zip(titles, told, strict=True) if column.number))
+    table = plain_table("#", *titles, right=right)
     severe = sorted(range(len(found)), key=lambda i: -found[i].severity)[:most]
     for i in sorted(severe):
-        one = found[i]
-        table.add_row(
-            str(i + 1),
-            where(one.start, one.start_time),
-            where(one.alarm, one.alarm_time),
-            "still open" if one.end is None else where(one.end, one.end_time),
-            f"{one.severity:.3g}",
-            escape(", ".join(f"{name} {share:.0%}" for name, share in zip(one.channels[:3], one.blame, strict=False))),
-        )
+        table.add_row(str(i + 1), *(escape(column.text(found[i])) for column in told))
     return table
-
-
-def where(row: int, time: np.datetime64 | None) -> str:
-    """A time to the second, or a row."""
-    return f"row {row:,}" if time is None else stamp(time)
 
 
 def finish(found: bool) -> None:

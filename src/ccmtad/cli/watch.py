@@ -17,8 +17,7 @@ from .options import Budget, Drop, Missing, ModelFile, Quiet, Time, TimeFormat, 
 
 if TYPE_CHECKING:
     from ..live.journal import Notice
-    from ..live.lines import Lines
-    from ..live.watch import Acknowledged
+    from ..live.sources.lines import Lines
 
 __all__ = ["watch"]
 
@@ -48,7 +47,8 @@ def watch(
 ) -> None:
     """Judge rows as they come; one JSON line per event change on standard output.
 
-    A change is opened, updated (severity doubled), resolved, reopened or final. With --state, a watch that was killed
+    A file that is not there yet is waited for. A change is opened, updated (severity doubled), resolved, reopened or
+    final. With --state, a watch that was killed
     goes on exactly: it may repeat lines, and a repeated one has the same id and revision. Of standard input, rows up to
     an "acknowledged" line need not be sent again. Ends on Ctrl-C; exit code 3 says that this run had events, 0 none.
 
@@ -56,8 +56,11 @@ def watch(
     """
     from ..detector import Detector
     from ..files import check_writable
-    from ..live.lines import FollowedFile, Pipe
+    from ..live.sources.file import FollowedFile
+    from ..live.sources.lines import LineSource
+    from ..live.sources.pipe import Pipe
     from ..live.watch import Watch
+    from ..tables.lines import Parser
 
     show.notes(quiet)
     detector = Detector.load(model)
@@ -65,20 +68,14 @@ def watch(
         detector = detector.with_budget(budget)
     if state is not None:
         check_writable(state, "state")
+    parser = Parser(detector.model_.channels, detector.model_.named, reading(time, time_format, missing, drop))
+    completed = state is not None
     lines: Lines = (
-        Pipe(sys.stdin.fileno(), completed=state is not None)
+        Pipe(sys.stdin.fileno(), completed=completed, acknowledge=_acknowledge)
         if source == PIPE
-        else FollowedFile(source, once=once, completed=state is not None)
+        else FollowedFile(source, once=once, completed=completed)
     )
-    watcher = Watch(
-        detector,
-        lines,
-        name or model.stem,
-        reading(time, time_format, missing, drop),
-        state,
-        emit=_tell,
-        acknowledge=_acknowledge if source == PIPE else lambda _: None,
-    )
+    watcher = Watch(detector, LineSource(lines, parser), name or model.stem, state, emit=_tell)
 
     def stop(*_: object) -> None:
         watcher.stopped = True
@@ -86,14 +83,15 @@ def watch(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     watcher.run()
-    if watcher.bad and not watcher.rows:
-        raise InputError(f"source must hold rows; got {count(watcher.bad, 'line')} and none that could be read")
+    left_out = watcher.source.left_out
+    if left_out and not watcher.rows:
+        raise InputError(f"source must hold rows; got {count(left_out, 'line')} and none that could be read")
     if not quiet:
         tally = watcher.stream.tally
         show.err.print(
             f"{count(tally.rows, 'row')} in all ({watcher.rows:,} now), {tally.late:,} late or duplicate, "
             f"{count(tally.missing, 'value')} missing, {count(tally.gaps, 'gap')}; "
-            f"{count(watcher.bad, 'line')} left out; {count(watcher.events, 'event')} in all ({watcher.new:,} now)."
+            f"{count(left_out, 'line')} left out; {count(watcher.events, 'event')} in all ({watcher.new:,} now)."
         )
     show.finish(watcher.new > 0)
 
@@ -102,8 +100,8 @@ def _tell(notice: "Notice") -> None:
     _write(notice.line())
 
 
-def _acknowledge(what: "Acknowledged") -> None:
-    _write(json.dumps({"change": "acknowledged", "rows": what.rows, "time": what.time}).encode() + b"\n")
+def _acknowledge(rows: int, time: str | None) -> None:
+    _write(json.dumps({"change": "acknowledged", "rows": rows, "time": time}).encode() + b"\n")
 
 
 def _write(line: bytes) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibrate.calibration import ALPHA
+from ..calibrate.alpha import USUAL_ALPHA
 from ..errors import SettingError
 from ..frame import Frame
 from ..prepare import timeline
@@ -76,7 +76,7 @@ def sampling(frame: Frame, settings: Settings) -> Iterator[Finding]:
 
 def rows(frame: Frame, settings: Settings) -> Iterator[Finding]:
     kept = int(timeline.kept(frame.times, len(frame)).sum())
-    least = int(np.ceil(max(1 / ALPHA / settings.validation, settings.window / (1 - settings.validation))))
+    least = int(np.ceil(max(1 / USUAL_ALPHA / settings.validation, settings.window / (1 - settings.validation))))
     if kept < least:
         yield Finding("problem", "rows", f"{kept:,} rows are too few to fit: at least {least:,} are needed")
         return

@@ -100,7 +100,8 @@ def copies(frame: Frame, _: Settings) -> Iterator[Finding]:
 def stretched(frame: Frame, _: Settings) -> Iterator[Finding]:
     """Channels are scaled by their range: a few wild values squeeze all others into nothing."""
     values = frame.values[:: max(len(frame) // SAMPLE, 1)]
-    wild, texts = [], []
+    wild: dict[str, float] = {}
+    texts = []
     for i, name in enumerate(frame.channels):
         column = frame.values[:, i]
         known = values[:, i][~np.isnan(values[:, i])]
@@ -111,8 +112,8 @@ def stretched(frame: Frame, _: Settings) -> Iterator[Finding]:
         low, high = np.quantile(usual, [0.005, 0.995])
         if not most - least > ROOM * (high - low) > 0:
             continue
-        wild.append(name)
         far = least if low - least > most - high else most
+        wild[name] = far
         times = int((column == far).sum())
         often = "once" if times == 1 else f"{times:,} times"
         texts.append(f"{name!r} reaches {far:g} ({often}), while 99 % lie in {low:g} to {high:g}")
@@ -120,7 +121,7 @@ def stretched(frame: Frame, _: Settings) -> Iterator[Finding]:
         more = f"; and {len(texts) - 3} more" * (len(texts) > 3)
         yield Finding(
             "note", "range", f"{'; '.join(texts[:3])}{more}: if such a value stands for a missing one, "
-            "name it with --missing",
+            f"say missing='{next(iter(wild.values())):g}'",
             tuple(wild),
         )  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Rows in, notices out. Killed at any moment, it loses nothing."""

@@ -1,13 +1,13 @@
 """Event changes as notices: each with an id and a revision, so that one told twice can be known again."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..results import Event, Step
-from ..wording import iso
+from ..results import Change, Event, plain
 
-__all__ = ["Journal", "Notice", "plain"]
+__all__ = ["Journal", "Notice"]
 
 BLAMED = 5  # channels named in a notice
 GROWN = 2.0  # an open event is told of again when its severity is so many times the last told
@@ -17,49 +17,57 @@ GROWN = 2.0  # an open event is told of again when its severity is so many times
 class Notice:
     """One change of one event. The same rows give the same notices, whenever and how often they are read."""
 
-    id: str
+    id: str  # the name of the watch and the id of the event
     revision: int  # 1, 2, .. for each event
     change: str
     event: Event
 
     def line(self) -> bytes:
         """One line of JSON."""
-        told = {"id": self.id, "revision": self.revision, "change": self.change, **plain(self.event, BLAMED)}
+        told = {**plain(self.event, BLAMED), "id": self.id, "revision": self.revision, "change": self.change}
         return json.dumps(told, ensure_ascii=False).encode() + b"\n"
 
 
 @dataclass
+class Told:
+    """What was last told of an event that goes on."""
+
+    id: str
+    revision: int
+    severity: float
+
+
+@dataclass
 class Journal:
-    """Gives ids and revisions. Its three numbers are all the state it has."""
+    """Gives ids and revisions. An event keeps the id that it was opened with."""
 
-    name: str  # of the stream: ids are NAME-TIME of the alarm, or NAME-ROW where rows have no times
+    name: str  # of the watch
     part: int = 0  # counted up where rows were lost: those that follow take over their numbers, not their ids
-    revision: int = 0
-    severity: float = 0.0  # last told
+    told: dict[str, Told] = field(default_factory=dict)  # by kind of event: one of each may be going on
 
-    def take(self, step: Step) -> Notice | None:
-        """The notice of a step, if there is something to say."""
-        event, change = step.event, step.change
-        if event is None or change is None:
+    def take(self, change: Change) -> Notice | None:
+        """The notice of a change, if there is something to say."""
+        event, what = change.event, change.what
+        if what == "opened":
+            name = f"{self.name}+{self.part}" if self.part and event.alarm_time is None else self.name
+            self.told[event.kind] = Told(f"{name}-{event.id}", 0, 0.0)
+        last = self.told[event.kind]
+        if what == "updated" and event.severity < GROWN * last.severity:
             return None
-        if change == "updated" and event.severity < GROWN * self.severity:
-            return None
-        self.revision = 1 if change == "opened" else self.revision + 1
-        self.severity = event.severity
-        name = f"{self.name}+{self.part}" if self.part and event.alarm_time is None else self.name
-        return Notice(f"{name}-{iso(event.alarm_time) or event.alarm}", self.revision, change, event)
+        last.revision, last.severity = last.revision + 1, event.severity
+        if what == "final":
+            del self.told[event.kind]
+        return Notice(last.id, last.revision, what, event)
 
+    def state(self) -> dict[str, Any]:
+        """All it remembers, as JSON knows it."""
+        told = {kind: [one.id, one.revision, one.severity] for kind, one in self.told.items()}
+        return {"part": self.part, "told": told}
 
-def plain(event: Event, blamed: int | None = None) -> dict[str, Any]:
-    """An event as JSON knows it: rows, times as ISO 8601 in UTC, the most blamed channels first."""
-    return {
-        "start": event.start,
-        "alarm": event.alarm,
-        "end": event.end,
-        "start_time": iso(event.start_time),
-        "alarm_time": iso(event.alarm_time),
-        "end_time": iso(event.end_time),
-        "severity": round(event.severity, 4),
-        "channels": list(event.channels[:blamed]),
-        "blame": [round(share, 4) for share in event.blame[:blamed]],
-    }
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on with what it remembered."""
+        self.part = int(state["part"])
+        self.told = {
+            str(kind): Told(str(name), int(revision), float(severity))
+            for kind, (name, revision, severity) in state["told"].items()
+        }

@@ -1,0 +1,1 @@
+"""Which channels belong together, the network that reconstructs a row, its training (torch) and its engine (numpy)."""

@@ -12,19 +12,19 @@ rest, time mixing, in single precision by products of one fixed shape.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from ..compiled import available
 from ..errors import MissingExtraError
 from ..prepare import windows
-from ..settings import Settings
-from .clusters import Clusters
+from . import kernels
 from .gelu import gelu
+from .shapes import Architecture
 
 __all__ = ["Engine", "Reconstructor"]
 
@@ -91,12 +91,8 @@ class TimeMap:
     bias: Floats  # (time out,)
 
     @classmethod
-    def layer(cls, weights: Weights, name: str, settings: Settings) -> Self:
-        matrix = weights[f"{name}.weight"].T  # (time out, time in)
-        if settings.temporal_mixer == "causal":
-            matrix = np.tril(matrix)
-            if settings.causal_mask == "1/j":
-                matrix = matrix / np.arange(1, settings.window + 1, dtype=np.float32)[:, None]
+    def layer(cls, weights: Weights, name: str, shape: Architecture) -> Self:
+        matrix = (weights[f"{name}.weight"] * shape.gate).T.astype(np.float32)
         return cls(np.ascontiguousarray(matrix), weights[f"{name}.bias"])
 
     def __call__(self, x: Floats) -> Floats:  # (windows, time, width)
@@ -105,85 +101,71 @@ class TimeMap:
         return mixed
 
 
-class Kernels:
-    """The inner loops: compiled where numba is installed, plain numpy elsewhere; the same function either way."""
-
-    def __init__(self, compiled: bool | None = None) -> None:
-        self.compiled = compiled_kernels() is not None if compiled is None else compiled
-        fast = compiled_kernels() if self.compiled else None
-        if self.compiled and fast is None:
-            raise MissingExtraError("compiled kernels need numba: pip install 'ccmtad[fast]'")
-        self.gelu = gelu if fast is None else fast.gelu
-        self.mix_last = _mix_last if fast is None else fast.mix_last
-        self.vector_times_matrix = None if fast is None else fast.vector_times_matrix
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Pickled without the code: the other side takes what it has."""
-        return Kernels, ()
-
-
-@cache
-def compiled_kernels() -> ModuleType | None:
-    """The module of compiled kernels; None without numba."""
-    try:
-        from . import kernels as fast
-    except ImportError:
-        return None
-    return fast
-
-
-def _mix_last(hidden: Floats, bias: Floats, weight: Floats, last_bias: np.float32) -> Floats:
-    hidden += bias[:, None]
-    mixed: Floats = np.matmul(weight, gelu(hidden))
-    mixed += last_bias
-    return mixed
-
-
 class Dense:
-    """A linear map in double precision whose matrix is kept in single: by BLAS for many rows, compiled for one."""
+    """A linear map in double precision whose matrix is kept in single."""
 
-    def __init__(self, linear: Linear, kernels: Kernels) -> None:
+    def __init__(self, linear: Linear) -> None:
         self.single = linear.matrix.astype(np.float32)
         self.linear = Linear(self.single.astype(np.float64), linear.bias)
-        self.kernels = kernels
 
     def __call__(self, x: Numbers) -> Numbers:
-        if len(x) == 1 and self.kernels.vector_times_matrix is not None:
-            return self.kernels.vector_times_matrix(x[0], self.single, self.linear.bias)[None]  # type: ignore[no-any-return]
         return self.linear(x)
 
 
 class TimeMixer:
     """The two maps along time."""
 
-    def __init__(self, weights: Weights, name: str, settings: Settings, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.first, self.second = (TimeMap.layer(weights, f"{name}.{i}", settings) for i in ("first", "second"))
-        self.last_weight = np.ascontiguousarray(self.second.matrix[-1])
-        self.last_bias = self.second.bias[-1]
+    def __init__(self, weights: Weights, name: str, shape: Architecture, compiled: bool) -> None:
+        self.compiled = compiled
+        self.first, self.second = (TimeMap.layer(weights, f"{name}.{i}", shape) for i in ("first", "second"))
+        causal = shape.temporal_mixer == "causal"
+        self.last_parts = (
+            self.first.matrix,
+            np.arange(1, shape.window + 1) if causal else np.full(shape.window, shape.window),  # positions that count
+            self.first.bias,
+            np.ascontiguousarray(self.second.matrix[-1]),
+            self.second.bias[-1],
+        )
 
     def all(self, r: Floats) -> Floats:  # (windows, time, width)
-        return self.second(self.kernels.gelu(self.first(r)))
+        return self.second(_gelu(self.first(r), self.compiled))
 
-    def last(self, r: Floats) -> Floats:  # (windows, time, width) -> (windows, width)
+    def of_rows(self, rows: Floats) -> Floats:
+        """At the newest position of every window of consecutive rows: (rows, width) to (windows, width)"""
+        if self.compiled:
+            return kernels.MIX_ROWS.fast(rows, *self.last_parts)  # type: ignore[no-any-return]
+        return self.of_windows(sliding_window_view(rows, len(self.first.bias), axis=0).swapaxes(1, 2))  # no copy
+
+    def of_windows(self, r: Floats) -> Floats:  # (windows, time, width) -> (windows, width)
+        if self.compiled:
+            return kernels.MIX_WINDOWS.fast(np.ascontiguousarray(r), *self.last_parts)  # type: ignore[no-any-return]
         block = max(1, CACHE // (r.shape[1] * r.shape[2]))
         if len(r) <= block:
-            return self._last(r)
-        return np.concatenate([self._last(r[first : first + block]) for first in range(0, len(r), block)])
+            return self._newest(r)
+        return np.concatenate([self._newest(r[first : first + block]) for first in range(0, len(r), block)])
 
-    def _last(self, r: Floats) -> Floats:
-        return self.kernels.mix_last(np.matmul(self.first.matrix, r), self.first.bias, self.last_weight, self.last_bias)
+    def _newest(self, r: Floats) -> Floats:
+        matrix, _, bias, weight, last_bias = self.last_parts
+        hidden = np.matmul(matrix, r)
+        hidden += bias[:, None]
+        mixed: Floats = np.matmul(weight, gelu(hidden))
+        mixed += last_bias
+        return mixed
+
+
+def _gelu(x: Numbers, compiled: bool) -> Numbers:
+    return kernels.GELU.fast(x) if compiled else gelu(x)
 
 
 class InnerMixer:
     """A mixer block that others follow: needed at every position, in single precision."""
 
-    def __init__(self, weights: Weights, name: str, settings: Settings, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.time = _time_mixer(weights, name, settings, kernels)
+    def __init__(self, weights: Weights, name: str, shape: Architecture, compiled: bool) -> None:
+        self.compiled = compiled
+        self.time = _time_mixer(weights, name, shape, compiled)
         self.time_norm = Affine.norm(weights, f"{name}.time_norm", np.float32)
         self.embedding = None
-        if settings.embedding_mixer:
+        if shape.embedding_mixer:
             self.embedding = tuple(
                 Linear.layer(weights, f"{name}.embedding.{i}", np.float32) for i in ("first", "second")
             )
@@ -193,7 +175,7 @@ class InnerMixer:
         e = self.time_norm(r if self.time is None else r + self.time.all(r))
         out: Floats = r + e
         if self.embedding is not None:
-            out += self.embedding[1](self.kernels.gelu(self.embedding[0](e)))
+            out += self.embedding[1](_gelu(self.embedding[0](e), self.compiled))
         return self.embedding_norm(out)
 
 
@@ -204,36 +186,35 @@ class LastMixer:
     g = gelu(F1(e)): one matrix maps [r0, r, m, g] straight to the channels, and F2 is never applied by itself.
     """
 
-    def __init__(self, weights: Weights, name: str, settings: Settings, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.time = _time_mixer(weights, name, settings, kernels)
+    def __init__(self, weights: Weights, name: str, shape: Architecture, compiled: bool) -> None:
+        self.compiled = compiled
+        self.time = _time_mixer(weights, name, shape, compiled)
         time_norm = Affine.norm(weights, f"{name}.time_norm")
         norm = Affine.norm(weights, f"{name}.embedding_norm")
         head = Linear.layer(weights, "head").after(Affine.norm(weights, "head_norm"))
         inner = norm.scale[:, None] * head.matrix  # from the sum inside the last norm to the channels
         bias = head.bias + norm.shift @ head.matrix + time_norm.shift @ inner
-        self.alone = settings.mixers == 1  # then r is r0
+        self.alone = shape.mixers == 1  # then r is r0
         parts = [head.matrix + inner] if self.alone else [head.matrix, inner]
         parts.append(time_norm.scale[:, None] * inner)
         self.hidden: Dense | None = None
-        if settings.embedding_mixer:
+        if shape.embedding_mixer:
             second = Linear.layer(weights, f"{name}.embedding.second")
-            self.hidden = Dense(Linear.layer(weights, f"{name}.embedding.first").after(time_norm), kernels)
+            self.hidden = Dense(Linear.layer(weights, f"{name}.embedding.first").after(time_norm))
             parts.append(second.matrix @ inner)
             bias = bias + second.bias @ inner
-        self.out = Dense(Linear(np.concatenate(parts), bias), kernels)
+        self.out = Dense(Linear(np.concatenate(parts), bias))
 
-    def __call__(self, r0: Floats, r: Floats) -> Numbers:  # (windows, width), (windows, time, width)
-        newest = r[:, -1]
-        mixed = newest if self.time is None else newest + self.time.last(r)
+    def __call__(self, r0: Floats, newest: Floats, along_time: Floats | None) -> Numbers:  # (windows, width) each
+        mixed = newest if along_time is None else newest + along_time
         parts: list[Numbers] = [r0, mixed] if self.alone else [r0, newest, mixed]
         if self.hidden is not None:
-            parts.append(self.kernels.gelu(self.hidden(mixed)))
+            parts.append(_gelu(self.hidden(mixed), self.compiled))
         return self.out(np.concatenate(parts, axis=1, dtype=np.float64))
 
 
-def _time_mixer(weights: Weights, name: str, settings: Settings, kernels: Kernels) -> TimeMixer | None:
-    return None if settings.temporal_mixer == "none" else TimeMixer(weights, f"{name}.time", settings, kernels)
+def _time_mixer(weights: Weights, name: str, shape: Architecture, compiled: bool) -> TimeMixer | None:
+    return None if shape.temporal_mixer == "none" else TimeMixer(weights, f"{name}.time", shape, compiled)
 
 
 class Reconstructor(ABC):
@@ -259,15 +240,17 @@ class Reconstructor(ABC):
 class Engine(Reconstructor):
     """The trained network."""
 
-    def __init__(self, weights: Weights, clusters: Clusters, settings: Settings, compiled: bool | None = None) -> None:
+    def __init__(self, weights: Weights, shape: Architecture, compiled: bool | None = None) -> None:
         """`compiled` says whether to use numba; None: where it is installed."""
-        self.window = settings.window
-        self.kernels = Kernels(compiled)
-        self.embedding = Dense(_dense_embedding(weights, clusters).before(Affine.norm(weights, "norm")), self.kernels)
+        self.compiled = available() if compiled is None else compiled
+        if self.compiled and not available():
+            raise MissingExtraError("compiled kernels need numba: pip install 'ccmtad[fast]'")
+        self.window, self.channels = shape.window, shape.channels
+        self.embedding = Dense(_dense_embedding(weights, shape).before(Affine.norm(weights, "norm")))
         self.width = self.embedding.single.shape[1]
-        *inner, last = (f"mixers.{i}" for i in range(settings.mixers))
-        self.inner = [InnerMixer(weights, name, settings, self.kernels) for name in inner]
-        self.last = LastMixer(weights, last, settings, self.kernels)
+        *inner, last = (f"mixers.{i}" for i in range(shape.mixers))
+        self.inner = [InnerMixer(weights, name, shape, self.compiled) for name in inner]
+        self.last = LastMixer(weights, last, shape, self.compiled)
 
     def embed(self, rows: Floats) -> Floats:
         """(rows, channels) to (rows, width)."""
@@ -276,23 +259,66 @@ class Engine(Reconstructor):
 
     def reconstruct(self, rows: Floats) -> Numbers:
         r0 = self.embed(rows)
-        return self.reconstruct_embedded(sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
+        if self.inner:
+            return self.reconstruct_windows(sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
+        newest, time = r0[self.window - 1 :], self.last.time
+        return self.last(newest, newest, None if time is None else time.of_rows(r0))
 
-    def reconstruct_embedded(self, r: Floats) -> Numbers:
+    def reconstruct_windows(self, r: Floats) -> Numbers:
         """The newest rows of windows that are embedded already: (windows, time, width) to (windows, channels)."""
-        r0 = r[:, -1]
+        r0, time = r[:, -1], self.last.time
         for mixer in self.inner:
             r = mixer(r)
-        return self.last(r0, r)
+        return self.last(r0, r[:, -1], None if time is None else time.of_windows(r))
+
+    def advance(self, streams: Ints, slots: Ints, ready: NDArray[np.bool_], x: Floats, ring: Floats) -> Numbers:
+        """Takes the newest row `x` of each of the `streams`, and reconstructs it where that is `ready`.
+
+        `ring` (streams, 2 windows, width) keeps embedded rows, each twice, so that a window is always in one piece;
+        `slots` are the places of the new ones, -1 for a row that is left out. What is not ready comes back as anything.
+        """
+        if self.compiled and not self.inner:
+            back = np.empty((len(streams), self.channels))
+            kernels.ADVANCE.fast(streams, slots, ready, x, ring, *self._parts, back)
+            return back
+        if len(streams) == 1:
+            return self._advance_one(int(streams[0]), int(slots[0]), bool(ready[0]), x, ring)
+        new = np.flatnonzero(slots >= 0)
+        ring[streams[new], slots[new]] = ring[streams[new], slots[new] + self.window] = self.embed(x[new])
+        back = np.zeros((len(streams), self.channels))
+        there = np.flatnonzero(ready)
+        if len(there):
+            reach = slots[there][:, None] + np.arange(1, self.window + 1)
+            back[there] = self.reconstruct_windows(ring[streams[there][:, None], reach])
+        return back
+
+    def _advance_one(self, stream: int, slot: int, ready: bool, x: Floats, ring: Floats) -> Numbers:
+        """The same without gathering."""
+        if slot >= 0:
+            ring[stream, slot] = ring[stream, slot + self.window] = self.embed(x)[0]
+        if not ready:
+            return np.zeros((1, self.channels))
+        return self.reconstruct_windows(ring[stream, slot + 1 : slot + 1 + self.window][None])
+
+    @cached_property
+    def _parts(self) -> tuple[Any, ...]:
+        """Everything that a compiled step of one mixer block needs, in its order."""
+        last, nothing, none = self.last, np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.float32)
+        empty = (nothing, np.zeros(0, dtype=np.int64), none, none, np.float32(0))
+        hidden = (nothing, np.zeros(0)) if last.hidden is None else (last.hidden.single, last.hidden.linear.bias)
+        return (
+            self.embedding.single, self.embedding.linear.bias,
+            last.time is not None, *(empty if last.time is None else last.time.last_parts),
+            last.hidden is not None, *hidden, last.out.single, last.out.linear.bias,
+        )  # fmt: skip
 
 
-def _dense_embedding(weights: Weights, clusters: Clusters) -> Linear:
+def _dense_embedding(weights: Weights, shape: Architecture) -> Linear:
     """The clusters' embeddings as one map, zero between clusters."""
-    widths = [len(weights[f"embed.{i}.bias"]) for i in range(clusters.found)]
-    matrix = np.zeros((len(clusters.label), sum(widths)))
+    matrix = np.zeros((shape.channels, shape.width))
     column = 0
-    for i, (members, width) in enumerate(zip(clusters.members, widths, strict=True)):
+    for i, (members, width) in enumerate(zip(shape.members, shape.widths, strict=True)):
         matrix[members, column : column + width] = weights[f"embed.{i}.weight"].T
         column += width
-    bias = np.concatenate([weights[f"embed.{i}.bias"] for i in range(clusters.found)])
+    bias = np.concatenate([weights[f"embed.{i}.bias"] for i in range(len(shape.members))])
     return Linear(matrix, bias.astype(np.float64))

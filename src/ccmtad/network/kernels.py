@@ -1,4 +1,4 @@
-"""The compiled twins of the engine's inner loops. Importing this needs numba: pip install 'ccmtad[fast]'.
+"""The engine's inner loops, to be compiled. (Without numba the engine does the same in numpy.)
 
 Here gelu(x) = x / 2 * (1 + z P(z²) / Q(z²)), z = x clipped: nothing but multiplications and one division, so that it
 becomes vector instructions. P and Q are a minimax fit of 2 Phi(x) - 1 on [-5.6, 5.6], weighted by x / 2: its error is
@@ -8,14 +8,10 @@ below 3e-8.
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-__all__ = ["gelu", "mix_last", "vector_times_matrix"]
+from ..compiled import Entry, kernel
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Numbers = NDArray[Any]  # single or double precision
+__all__ = ["ADVANCE", "GELU", "MIX_ROWS", "MIX_WINDOWS"]
 
 EDGE = np.float32(5.6)
 P0, P1, P2, P3, P4, P5 = (
@@ -28,17 +24,8 @@ Q0, Q1, Q2, Q3, Q4, Q5 = (
 HALF = np.float32(0.5)
 
 
-def _compiled(function: Any) -> Any:
-    """Compiled at its first call, and kept on disk where there is a folder to keep it in."""
-    options: Any = {"fastmath": True, "error_model": "numpy"}  # a check for division by 0 would stop vectorising
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:  # no such folder: a read-only container, say
-        return njit(**options)(function)
-
-
-@njit(inline="always", fastmath=True, error_model="numpy")
-def _gelu(x: np.float32) -> np.float32:
+@kernel
+def _gelu(x: Any) -> Any:
     z = min(max(x, -EDGE), EDGE)
     u = z * z
     top = ((((P5 * u + P4) * u + P3) * u + P2) * u + P1) * u + P0
@@ -47,33 +34,35 @@ def _gelu(x: np.float32) -> np.float32:
     return half + half * (z * top / bottom)
 
 
-@_compiled
-def gelu(x: Numbers) -> Numbers:
-    """GELU of every element, in place."""
-    flat = x.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = _gelu(flat[i])
-    return x
+@kernel
+def _mix(r: Any, first: Any, reach: Any, bias: Any, weight: Any, hidden: Any, out: Any) -> None:
+    """Adds to out the last position of both maps along time, with GELU between them: (time, width) to (width,)
 
-
-@_compiled
-def mix_last(hidden: Floats, bias: Floats, weight: Floats, last_bias: np.float32) -> Floats:
-    """last_bias + sum over j of weight[j] * gelu(hidden[:, j] + bias[j]): (windows, time, width) to (windows, width)"""
-    windows, positions, width = hidden.shape
-    out = np.full((windows, width), last_bias, dtype=np.float32)
-    for n in range(windows):
-        for j in range(positions):
-            b, w = bias[j], weight[j]
+    Position j of the first map takes `reach[j]` positions in.
+    """
+    positions, width = r.shape
+    for j in range(positions):
+        taken = reach[j]
+        whole = taken - taken % 4
+        for c in range(width):
+            hidden[c] = bias[j]
+        for i in range(0, whole, 4):
+            w0, w1, w2, w3 = first[j, i], first[j, i + 1], first[j, i + 2], first[j, i + 3]
             for c in range(width):
-                out[n, c] += w * _gelu(hidden[n, j, c] + b)
-    return out
+                hidden[c] += w0 * r[i, c] + w1 * r[i + 1, c] + w2 * r[i + 2, c] + w3 * r[i + 3, c]
+        for i in range(whole, taken):
+            w0 = first[j, i]
+            for c in range(width):
+                hidden[c] += w0 * r[i, c]
+        w = weight[j]
+        for c in range(width):
+            out[c] += w * _gelu(hidden[c])
 
 
-@_compiled
-def vector_times_matrix(x: Numbers, matrix: Floats, bias: Doubles) -> Doubles:
-    """x @ matrix + bias in double precision; half the memory of a double matrix is what makes it fast."""
+@kernel
+def _times(x: Any, matrix: Any, out: Any) -> None:
+    """Adds x @ matrix to out in double precision; half the memory of a double matrix is what makes it fast."""
     rows, columns = matrix.shape
-    out = bias.copy()
     whole = rows - rows % 4
     for i in range(0, whole, 4):
         a, b, c, d = np.float64(x[i]), np.float64(x[i + 1]), np.float64(x[i + 2]), np.float64(x[i + 3])
@@ -83,4 +72,82 @@ def vector_times_matrix(x: Numbers, matrix: Floats, bias: Doubles) -> Doubles:
         a = np.float64(x[i])
         for j in range(columns):
             out[j] += a * matrix[i, j]
+
+
+def _gelus(x: Any) -> Any:
+    """GELU of every element, in place."""
+    flat = x.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = _gelu(flat[i])
+    return x
+
+
+def _mix_rows(rows: Any, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any) -> Any:
+    """Every window of consecutive rows: (rows, width) to (windows, width)"""
+    positions, width = len(reach), rows.shape[1]
+    windows = len(rows) - positions + 1
+    out = np.full((windows, width), last_bias, dtype=np.float32)
+    hidden = np.empty(width, dtype=np.float32)
+    for n in range(windows):
+        _mix(rows[n : n + positions], first, reach, bias, weight, hidden, out[n])
     return out
+
+
+def _mix_windows(windows: Any, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any) -> Any:
+    """(windows, time, width) to (windows, width)"""
+    out = np.full((len(windows), windows.shape[2]), last_bias, dtype=np.float32)
+    hidden = np.empty(windows.shape[2], dtype=np.float32)
+    for n in range(len(windows)):
+        _mix(windows[n], first, reach, bias, weight, hidden, out[n])
+    return out
+
+
+def _advance(
+    streams: Any, slots: Any, ready: Any, x: Any, ring: Any, embedding: Any, embedding_bias: Any,
+    mixes: bool, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any,
+    mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any, back: Any,
+) -> None:  # fmt: skip
+    """Embeds the newest row of each stream into its ring, and reconstructs those that are ready, of one mixer block."""
+    window = ring.shape[1] // 2
+    width = ring.shape[2]
+    single = np.empty(width, dtype=np.float32)
+    mixed = np.empty(width, dtype=np.float32)
+    double = np.empty(width, dtype=np.float64)
+    inner = np.empty(len(hidden_bias), dtype=np.float64)
+    joined = np.empty(len(head), dtype=np.float64)
+    for n in range(len(streams)):
+        k, slot = streams[n], slots[n]
+        if slot < 0:
+            continue
+        double[:] = embedding_bias
+        _times(x[n], embedding, double)
+        for c in range(width):
+            ring[k, slot, c] = np.float32(double[c])
+            ring[k, slot + window, c] = np.float32(double[c])
+        if not ready[n]:
+            continue
+        r = ring[k, slot + 1 : slot + 1 + window]
+        if mixes:
+            for c in range(width):
+                mixed[c] = last_bias
+            _mix(r, first, reach, bias, weight, single, mixed)
+            for c in range(width):
+                mixed[c] += r[window - 1, c]
+        else:
+            mixed[:] = r[window - 1]
+        for c in range(width):
+            joined[c] = r[window - 1, c]
+            joined[width + c] = mixed[c]
+        if mixes_width:
+            inner[:] = hidden_bias
+            _times(mixed, hidden, inner)
+            for c in range(len(inner)):
+                joined[2 * width + c] = _gelu(inner[c])
+        back[n] = head_bias
+        _times(joined, head, back[n])
+
+
+GELU = Entry(_gelus, fastmath=True)
+MIX_ROWS = Entry(_mix_rows, fastmath=True)
+MIX_WINDOWS = Entry(_mix_windows, fastmath=True)
+ADVANCE = Entry(_advance, fastmath=True)

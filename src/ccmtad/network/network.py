@@ -1,12 +1,11 @@
 """The whole network: cluster-wise embedding, causal mixers, and a head that reconstructs the newest row."""
 
-from collections.abc import Sequence
-from typing import Literal
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from .shapes import Architecture
 
 __all__ = ["CausalLinear", "Mixer", "Network"]
 
@@ -19,17 +18,12 @@ class CausalLinear(nn.Module):
 
     mask: Tensor
 
-    def __init__(self, window: int, causal: bool, mask: Literal["1/j", "unit"]) -> None:
+    def __init__(self, gate: NDArray[np.float32]) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(window, window))  # (time in, time out)
-        self.bias = nn.Parameter(torch.zeros(window))
+        self.weight = nn.Parameter(torch.empty(gate.shape))  # (time in, time out)
+        self.bias = nn.Parameter(torch.zeros(len(gate)))
         nn.init.xavier_uniform_(self.weight)
-        gate = torch.ones(window, window)
-        if causal:
-            gate = torch.triu(gate)
-            if mask == "1/j":
-                gate = gate / torch.arange(1, window + 1)
-        self.register_buffer("mask", gate, persistent=False)
+        self.register_buffer("mask", torch.as_tensor(gate), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time, width) -> (batch, time, width)
         return (self.weight * self.mask).T @ x + self.bias[:, None]
@@ -45,10 +39,10 @@ class Norm(nn.BatchNorm1d):
 class TimeMixer(nn.Module):
     """Two linear maps along time, the same for every embedding dimension."""
 
-    def __init__(self, window: int, causal: bool, mask: Literal["1/j", "unit"], dropout: float) -> None:
+    def __init__(self, gate: NDArray[np.float32], dropout: float) -> None:
         super().__init__()
-        self.first = CausalLinear(window, causal, mask)
-        self.second = CausalLinear(window, causal, mask)
+        self.first = CausalLinear(gate)
+        self.second = CausalLinear(gate)
         self.drop = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time, width)
@@ -94,41 +88,32 @@ class Network(nn.Module):
 
     def __init__(
         self,
-        members: Sequence[NDArray[np.int64]],
-        widths: Sequence[int],
+        shape: Architecture,
         *,
-        window: int,
-        expansion: int = 1,
-        mixers: int = 1,
-        temporal_mixer: Literal["causal", "plain", "none"] = "causal",
-        causal_mask: Literal["1/j", "unit"] = "1/j",
-        embedding_mixer: bool = True,
         input_dropout: float = 0.0,
         embedding_dropout: float = 0.05,
         mixer_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        channels, width = sum(map(len, members)), sum(widths)
-        self.sizes = [len(group) for group in members]
-        self.register_buffer("order", torch.as_tensor(np.concatenate(members)), persistent=False)
+        width = shape.width
+        self.sizes = [len(group) for group in shape.members]
+        self.register_buffer("order", torch.as_tensor(np.concatenate(shape.members)), persistent=False)
         self.drop_input = nn.Dropout(input_dropout)
-        self.embed = nn.ModuleList(nn.Linear(len(m), d) for m, d in zip(members, widths, strict=True))
+        self.embed = nn.ModuleList(nn.Linear(len(m), d) for m, d in zip(shape.members, shape.widths, strict=True))
         self.drop_embedding = nn.Dropout(embedding_dropout)
         self.norm = Norm(width)
         self.mixers = nn.ModuleList(
             Mixer(
-                None
-                if temporal_mixer == "none"
-                else TimeMixer(window, temporal_mixer == "causal", causal_mask, mixer_dropout),
-                EmbeddingMixer(width, expansion, mixer_dropout) if embedding_mixer else None,
+                None if shape.temporal_mixer == "none" else TimeMixer(shape.gate, mixer_dropout),
+                EmbeddingMixer(width, shape.expansion, mixer_dropout) if shape.embedding_mixer else None,
                 width,
                 mixer_dropout,
             )
-            for _ in range(mixers)
+            for _ in range(shape.mixers)
         )
         self.drop_mixed = nn.Dropout(mixer_dropout)
         self.head_norm = Norm(width)
-        self.head = nn.Linear(width, channels)
+        self.head = nn.Linear(width, shape.channels)
 
     def represent(self, x: Tensor) -> Tensor:
         """What the head sees, at every position."""  # (batch, time, channels) -> (batch, time, width)

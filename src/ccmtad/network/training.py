@@ -1,7 +1,7 @@
 """Fits one network: the weights kept are those with the lowest validation loss."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -11,53 +11,43 @@ from torch import Tensor, nn
 from ..errors import SettingError, TrainingError
 from ..results import Epoch
 from ..settings import Settings
-from .clusters import Clusters, widths
 from .network import Network
+from .shapes import Architecture
+from .weights import Trained
 
-__all__ = ["Trained", "build", "train"]
+__all__ = ["build", "train"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """What training leaves behind."""
-
-    weights: dict[str, Floats]
-    history: tuple[Epoch, ...]
-    best: int  # number of the epoch whose weights these are
 
 
 def train(
     rows: Floats,  # (rows, channels), scaled
     training: Ints,  # last rows of the training windows
     validation: Ints,  # last rows of the validation windows
-    clusters: Clusters,
+    shape: Architecture,
     settings: Settings,
     each: Callable[[Epoch, Callable[[], dict[str, Floats]]], object] | None = None,
 ) -> Trained:
-    """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU.
+    """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU, whatever the machine.
 
     `each` is called after every epoch, with what gives the weights of the moment.
     """
     device = _device(settings.device)
     cuda = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=cuda):  # the caller's random state is left alone
+    with torch.random.fork_rng(devices=cuda), _threads(settings.threads):  # the caller's random state is left alone
         torch.manual_seed(settings.seed)
-        network = build(clusters, settings).to(device)
+        network = build(shape, settings).to(device)
         series = torch.as_tensor(rows, device=device)
-        learn_on, check_on = (
-            torch.as_tensor(training, device=device),
-            torch.as_tensor(validation, device=device),
-        )
+        learn_on, check_on = torch.as_tensor(training, device=device), torch.as_tensor(validation, device=device)
+        check_on = check_on[:: -(-len(check_on) // settings.epoch_windows)]  # evenly, and the same in every epoch
         optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epoch: 0.9 ** max(0, epoch - 3))
 
         history: list[Epoch] = []
         weights, best = network.weights(), Epoch(0, settings.epochs, np.inf, np.inf)
         for number in range(1, settings.epochs + 1):
-            shuffled = learn_on[torch.randperm(len(learn_on)).to(device)]
+            shuffled = learn_on[torch.randperm(len(learn_on))[: settings.epoch_windows].to(device)]
             learnt = _pass(network, series, shuffled, settings, optimiser)
             epoch = Epoch(number, settings.epochs, learnt, _pass(network, series, check_on, settings))
             if not np.isfinite([epoch.training, epoch.validation]).all():
@@ -74,21 +64,21 @@ def train(
     return Trained(weights, tuple(history), best.number)
 
 
-def build(clusters: Clusters, settings: Settings) -> Network:
-    """The network of these settings, freshly initialised."""
-    return Network(
-        clusters.members,
-        widths(clusters, settings.width),
-        window=settings.window,
-        expansion=settings.expansion,
-        mixers=settings.mixers,
-        temporal_mixer=settings.temporal_mixer,
-        causal_mask=settings.causal_mask,
-        embedding_mixer=settings.embedding_mixer,
-        input_dropout=settings.input_dropout,
-        embedding_dropout=settings.embedding_dropout,
-        mixer_dropout=settings.mixer_dropout,
-    )
+def build(shape: Architecture, settings: Settings) -> Network:
+    """The network of this shape, freshly initialised."""
+    dropouts = ("input_dropout", "embedding_dropout", "mixer_dropout")
+    return Network(shape, **{name: getattr(settings, name) for name in dropouts})
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """So many threads of torch: more than there are idle cores make it many times slower, and other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _pass(

@@ -13,9 +13,9 @@ import numpy as np
 from .. import __version__
 from ..errors import MissingExtraError
 from ..files import write
-from ..results import Detection, Event
+from ..results import EVENT_COLUMNS, Detection, Event
 from ..settings import Settings
-from ..wording import span, stamp
+from ..wording import moment, span, stamp
 from .thin import drawable
 
 if TYPE_CHECKING:
@@ -124,35 +124,32 @@ def _events(found: Detection, shown: list[int], drawn: set[int]) -> str:
     if not shown:
         return "<p>No score rose above the threshold.</p>"
     rows = "".join(_row(found, i, i in drawn) for i in shown)
-    head = "".join(
-        f"<th>{name}</th>" for name in ("#", "start", "alarm", "end", "lasted", "severity", "most blamed channels")
-    )
+    head = "".join(f"<th>{name}</th>" for name in ("#", *(title for title, _ in _cells(found, found.events[0]))))
     more = len(found.events) - len(shown)
-    note = (
-        f"<p>{more:,} less severe events are left out here; <code>detect --json</code> lists all.</p>" if more else ""
-    )
+    note = f"<p>{more:,} less severe events are left out here.</p>" if more else ""
     return f'<table class="events"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}'
 
 
 def _row(found: Detection, number: int, drawn: bool) -> str:
     one = found.events[number]
     label = f'<button type="button" data-event="{number + 1}">{number + 1}</button>' if drawn else f"{number + 1}"
-    blamed = ", ".join(
-        f"{escape(name)} <small>{share:.0%}</small>" for name, share in zip(one.channels[:3], one.blame, strict=False)
-    )
-    end = "still open" if one.end is None else _where(one.end, one.end_time)
-    if found.accepted(one):
-        end += f"<br><small>after {found.learnt.settings.accept:,} rows taken for the new normal</small>"
-    cells = (
-        ("#", label),
-        ("start", _where(one.start, one.start_time)),
-        ("alarm", _where(one.alarm, one.alarm_time)),
-        ("end", end),
-        ("lasted", _lasted(found, one)),
-        ("severity", f"{one.severity:.3g}"),
-        ("blamed", blamed),
-    )
+    cells = (("#", label), *_cells(found, one))
     return "<tr>" + "".join(f'<td data-label="{name}"><span>{cell}</span></td>' for name, cell in cells) + "</tr>"
+
+
+def _cells(found: Detection, one: Event) -> list[tuple[str, str]]:
+    """What is told of an event, and how long it lasted."""
+    cells = []
+    for column in EVENT_COLUMNS:
+        if not column.title:
+            continue
+        cell = escape(column.text(one))
+        if column.name == "end" and found.accepted(one):
+            cell += f"<br><small>after {found.learnt.settings.accept:,} rows taken for the new normal</small>"
+        cells.append((column.title, cell))
+        if column.name == "end":
+            cells.append(("lasted", _lasted(found, one)))
+    return cells
 
 
 def _closeups(found: Detection, drawn: list[int]) -> str:
@@ -173,7 +170,7 @@ def _closeups(found: Detection, drawn: list[int]) -> str:
 
 
 def _option(one: Event, number: int) -> str:
-    return f"{number}: {escape(_where(one.start, one.start_time))}, severity {one.severity:.3g}"
+    return f"{number}: {escape(moment(one.start, one.start_time))}, severity {one.severity:.3g}"
 
 
 def _clusters(found: Detection) -> str:
@@ -208,7 +205,3 @@ def _lasted(found: Detection, one: Event) -> str:
     if found.times is None:
         return f"{last - one.start + 1:,} rows"
     return span(float((found.times[last] - found.times[one.start]).astype(np.int64)) * 1e-9)
-
-
-def _where(row: int, time: np.datetime64 | None) -> str:
-    return f"row {row:,}" if time is None else stamp(time)

@@ -1,15 +1,43 @@
-"""Alarms become events, with their start and end corrected.  eq. anomaly_onset, anomaly_offset"""
+"""Alarms become events, with their start and end corrected.  eq. anomaly_onset, anomaly_offset
+
+The start of an event is the last row with score 0 before its alarm; its end the last row with positive evidence up to
+its last row in alarm; its severity the peak of the score in units of the threshold. This file alone decides these: live
+in `follow`, over a whole series in `find`, and for every threshold at once in `bounds`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Span", "find", "label"]
+from ..compiled import kernel
+from ..record import NEVER
+
+__all__ = ["CHANGES", "FIELDS", "SIGNED", "Span", "What", "bounds", "find", "follow", "label", "severity", "unjudged"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+What = Literal["opened", "updated", "resolved", "reopened", "final"]
+CHANGES: tuple[What | None, ...] = (None, "opened", "updated", "resolved", "reopened", "final")
+NONE, OPENED, UPDATED, RESOLVED, REOPENED, FINAL = range(6)
+
+# The event as it stands. Rows are -1 and times NEVER where there is none.
+FIELDS = {
+    "onset": -1, "onset_time": NEVER,  # last judged row with score 0, or the first judged row
+    "positive": -1, "positive_time": NEVER,  # last row with positive evidence
+    "active": False,  # an event exists whose excursion is not over
+    "in_alarm": False,
+    "start": -1, "start_time": NEVER,
+    "alarm": -1, "alarm_time": NEVER,
+    "end": -1, "end_time": NEVER,
+    "peak": 0.0,
+    "alarmed": 0,  # rows in alarm
+}  # fmt: skip
+SIGNED = tuple(name for name, value in FIELDS.items() if type(value) is int and value < 0)
 
 
 @dataclass(frozen=True)
@@ -20,30 +48,92 @@ class Span:
     alarm: int  # first row in alarm
     last: int  # last row in alarm
     offset: int  # last row with positive evidence, from alarm to last
+    peak: float  # highest score in alarm
     open: bool  # still in alarm at the end of the series
 
 
-def find(score: Floats, evidence: Floats, alarm: Bools) -> list[Span]:
-    """The events of a scored series: one for each excursion of the score from 0 with a row in alarm.
+def severity(peak: float, threshold: float) -> float:
+    """How far above the threshold the score came."""
+    return peak / threshold
 
-    Evidence is NaN where a row could not be judged; the score is 0 there.
+
+@kernel
+def follow(event: Any, row: int, time: int, evidence: float, score: float, alarm: bool) -> int:
+    """One judged row; what it changed."""
+    change = NONE
+    if event.onset < 0 or score == 0.0:
+        event.onset = row
+        event.onset_time = time
+    if alarm:
+        change = UPDATED if event.in_alarm else REOPENED
+        if not event.active:
+            change = OPENED
+            event.active = True
+            event.start = event.onset
+            event.start_time = event.onset_time
+            event.alarm = row
+            event.alarm_time = time
+            event.peak = 0.0
+            event.alarmed = 0
+        event.in_alarm = True
+        event.peak = max(event.peak, score)
+        event.alarmed = event.alarmed + 1
+    elif event.in_alarm:
+        change = RESOLVED
+        _ends(event)
+    if evidence > 0.0:
+        event.positive = row
+        event.positive_time = time
+    if event.active and score == 0.0:
+        change = FINAL
+        event.active = False
+    return change
+
+
+@kernel
+def unjudged(event: Any) -> int:
+    """A row that could not be judged ends everything: the next judged one starts afresh."""
+    event.onset = -1
+    event.onset_time = NEVER
+    if not event.active:
+        return NONE
+    if event.in_alarm:
+        _ends(event)
+    event.active = False
+    return FINAL
+
+
+@kernel
+def _ends(event: Any) -> None:
+    event.in_alarm = False
+    event.end = event.positive
+    event.end_time = event.positive_time
+
+
+def bounds(score: Floats, evidence: Floats) -> tuple[Ints, Ints]:
+    """(onset, offset) of an event with an alarm at each row, and with its last row in alarm there.
+
+    Evidence is NaN where a row could not be judged; the score is 0 there, and no event reaches over it.
     """
+    row = np.arange(len(score))
+    last_zero = np.maximum.accumulate(np.where(score <= 0.0, row, -1))
+    first_judged = np.maximum.accumulate(np.where(np.isnan(evidence), row + 1, 0))
+    return np.maximum(last_zero, first_judged), np.maximum.accumulate(np.where(evidence > 0.0, row, -1))
+
+
+def find(score: Floats, evidence: Floats, alarm: Bools) -> list[Span]:
+    """The events of a scored series: one for each excursion of the score from 0 with a row in alarm."""
     if not alarm.any():
         return []
     excursion = np.cumsum(score <= 0.0)  # constant along one stretch of positive scores
     above = np.flatnonzero(alarm)
-    first = above[np.r_[True, np.diff(excursion[above]) > 0]]
-    last = above[np.r_[np.diff(excursion[above]) > 0, True]]
-
-    row = np.arange(len(score))
-    last_zero = np.maximum.accumulate(np.where(score <= 0.0, row, -1))
-    last_positive = np.maximum.accumulate(np.where(evidence > 0.0, row, -1))
-    # A row that could not be judged is no part of an event: then the onset is the first judged row after it.
-    first_judged = np.maximum.accumulate(np.where(np.isnan(evidence), row + 1, 0))
-    onset = np.maximum(last_zero, first_judged)
+    begins = np.flatnonzero(np.r_[True, np.diff(excursion[above]) > 0])
+    first, last = above[begins], above[np.r_[begins[1:] - 1, len(above) - 1]]
+    peak = np.maximum.reduceat(score[above], begins)
+    onset, offset = bounds(score, evidence)
     return [
-        Span(int(onset[a]), int(a), int(b), int(last_positive[b]), bool(b == len(score) - 1))
-        for a, b in zip(first, last, strict=True)
+        Span(int(onset[a]), int(a), int(b), int(offset[b]), float(top), bool(b == len(score) - 1))
+        for a, b, top in zip(first, last, peak, strict=True)
     ]
 
 

@@ -1,63 +1,89 @@
 """A running check that p-values of rows outside events are as they should be: uniform."""
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from ..results import Health
+from ..compiled import kernel
 
-__all__ = ["Pulse"]
+__all__ = ["FIELDS", "UNIFORM", "Health", "HealthState", "read", "take", "worst_gap"]
 
-BINS = 10
+HealthState = Literal["unknown", "healthy", "drifting", "miscalibrated"]
+
+TENTHS = 10
 MEMORY = 2_000.0  # rows after which an old p-value counts a third
-ENOUGH = 500  # rows before anything is said
-LARGE = 1e100  # weights are scaled down before they overflow
-RISEN = math.log(2.0)
-UNIFORM = tuple(i / BINS for i in range(1, BINS))
-DRIFTING, BROKEN, SILENT = 0.2, 0.5, 0.4  # gaps between the shares of p-values and the uniform ones
+FEWEST_ROWS = 500  # before anything is said
+LARGEST_WEIGHT = 1e100  # weights are scaled down before they overflow
+RISEN_LEVEL = math.log(2.0)
+UNIFORM = tuple(i / TENTHS for i in range(1, TENTHS))
+# Gaps between the shares of p-values and the uniform ones.
+DRIFTING_GAP, MISCALIBRATED_GAP, SILENT_GAP = 0.2, 0.5, -0.4
+
+FIELDS = {
+    "shares": (0.0,) * TENTHS,  # weights of recent p-values, in tenths; old ones fade
+    "weight": 1.0,  # of the next p-value
+    "healthy_rows": 0,  # rows outside events
+}
 
 
-class Pulse:
-    """Shares of recent p-values, in tenths; old ones fade."""
+@dataclass(frozen=True)
+class Health:
+    """Whether the calibration still fits the data.
 
-    __slots__ = ("rows", "shares", "weight")
+    `gap` is the largest difference between the share of recent p-values below some level and that level: above 0 where
+    too many are small (losses have grown), below 0 where too few are (losses have shrunk).
+    """
 
-    def __init__(self) -> None:
-        self.shares = [0.0] * BINS
-        self.weight = 1.0  # of the next p-value
-        self.rows = 0
+    state: HealthState
+    gap: float
+    advice: str
 
-    def step(self, pvalue: float) -> None:
-        """Takes the p-value of a row outside events."""
-        self.shares[min(int(pvalue * BINS), BINS - 1)] += self.weight
-        self.weight *= 1.0 + 1.0 / MEMORY
-        self.rows += 1
-        if self.weight > LARGE:
-            self.shares = [share / self.weight for share in self.shares]
-            self.weight = 1.0
 
-    def read(self, expected: Sequence[float] = UNIFORM, risen: float = 0.0) -> Health:
-        """What the shares say, against those expected below 0.1 .. 0.9; `risen` is how far the level has, in logs."""
-        if self.rows < ENOUGH:
-            return Health("unknown", 0.0, f"too few rows to tell: {self.rows} of {ENOUGH}")
-        total, below, gap = sum(self.shares), 0.0, 0.0
-        for i, share in enumerate(self.shares[:-1], 1):
-            below += share / total
-            if abs(below - expected[i - 1]) > abs(gap):
-                gap = below - expected[i - 1]
-        if gap >= BROKEN:
-            return Health("miscalibrated", gap, "losses are far above those of training: refit on recent normal rows")
-        if gap >= DRIFTING:
-            return Health(
-                "drifting", gap, "losses have grown since training: recalibrate with recent normal rows, or refit"
-            )
-        if risen >= RISEN:
-            return Health(
-                "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level followed: "
-                "recalibrate with recent normal rows, or refit",
-            )  # fmt: skip
-        if gap <= -SILENT:
-            return Health(
-                "miscalibrated", gap, "losses are far below those of training, so alarms are rarer than the budget "
-                "allows: recalibrate with recent normal rows",
-            )  # fmt: skip
-        return Health("healthy", gap, "p-values are as they should be")
+@kernel
+def take(stream: Any, pvalue: float) -> None:
+    """Takes the p-value of a row outside events."""
+    stream.shares[min(int(pvalue * TENTHS), TENTHS - 1)] += stream.weight
+    stream.weight = stream.weight * (1.0 + 1.0 / MEMORY)
+    stream.healthy_rows = stream.healthy_rows + 1
+    if stream.weight > LARGEST_WEIGHT:
+        for i in range(TENTHS):
+            stream.shares[i] /= stream.weight
+        stream.weight = 1.0
+
+
+@kernel
+def worst_gap(stream: Any, normal: Any) -> float:
+    """The largest difference to the shares that `normal` rows have below 0.1 .. 0.9."""
+    if stream.healthy_rows < FEWEST_ROWS:
+        return 0.0
+    total, below, gap = 0.0, 0.0, 0.0
+    for i in range(TENTHS):
+        total += stream.shares[i]
+    for i in range(TENTHS - 1):
+        below += stream.shares[i] / total
+        if abs(below - normal[i]) > abs(gap):
+            gap = below - normal[i]
+    return gap
+
+
+def read(rows: int, gap: float, risen: float) -> Health:
+    """What the numbers say; `risen` is how far the level has, in logarithms."""
+    if rows < FEWEST_ROWS:
+        return Health("unknown", 0.0, f"too few rows to tell: {rows} of {FEWEST_ROWS}")
+    if gap >= MISCALIBRATED_GAP:
+        return Health("miscalibrated", gap, "losses are far above those of training: refit on recent normal rows")
+    if gap >= DRIFTING_GAP:
+        return Health(
+            "drifting", gap, "losses have grown since training: recalibrate with recent normal rows, or refit"
+        )
+    if risen >= RISEN_LEVEL:
+        return Health(
+            "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level followed: "
+            "recalibrate with recent normal rows, or refit",
+        )  # fmt: skip
+    if gap <= SILENT_GAP:
+        return Health(
+            "miscalibrated", gap, "losses are far below those of training, so alarms are rarer than the budget "
+            "allows: recalibrate with recent normal rows",
+        )  # fmt: skip
+    return Health("healthy", gap, "p-values are as they should be")

@@ -6,49 +6,59 @@ an event; only one that outlasts `accept` rows is taken for the new normal. It n
 """
 
 import math
-from bisect import insort
+from bisect import bisect_left
+from typing import Any
 
-__all__ = ["TINY", "Level"]
+from ..compiled import kernel
+
+__all__ = ["FIELDS", "TINY", "accepting", "follow", "measure"]
 
 TINY = 1e-12  # a loss; smaller ones are all alike
-ACCEPTING = 3.0  # times as fast, once an event has become the new normal
+FASTER_WHEN_ACCEPTED = 3.0  # times as fast, once an event has become the new normal
+
+FIELDS = {
+    "level": 0.0,  # logarithm of the normal loss, as it stands
+    "settled": 0,  # rows that have set it so far
+    "high": 0,  # rows above the threshold, up to the newest
+}
 
 
-class Level:
-    """The logarithm of the normal loss, as it stands."""
+@kernel
+def measure(track: Any, normal: float, settle: int, settling: Any, loss: float) -> float:
+    """The loss in units of the level, which is at least `normal`, training's. No level follows an infinite loss.
 
-    __slots__ = ("accept", "alarmed", "base", "drift", "log", "settle", "settling")
-
-    def __init__(self, base: float, settle: int, drift: float, accept: int) -> None:
-        self.base = base  # logarithm of the normal loss in training
-        self.settle = settle  # rows that set the level
-        self.drift = drift  # most that it moves in a row, after that
-        self.accept = accept  # rows of one event after which it moves again; 0: never
-        self.log = base
-        self.settling: list[float] | None = [] if settle else None  # logarithms so far, ascending; None: settled
-        self.alarmed = 0  # rows in alarm, up to the newest
-
-    def measure(self, loss: float) -> float:
-        """The loss in units of the level. No level follows an infinite one."""
-        if math.isinf(loss):
-            return loss
-        if self.settling is not None:
-            insort(self.settling, math.log(max(loss, TINY)))
-            self.log = max(self.base, _median(self.settling))
-            if len(self.settling) >= self.settle:
-                self.settling = None
-        return loss / math.exp(self.log)
-
-    def follow(self, loss: float, alarm: bool) -> None:
-        """Moves on, after the row has been judged."""
-        self.alarmed = self.alarmed + 1 if alarm else 0
-        if self.settling is not None or (alarm and not 0 < self.accept < self.alarmed):
-            return
-        step = self.drift * ACCEPTING if alarm else self.drift
-        up = math.log(max(loss, TINY)) > self.log
-        self.log = self.log + step if up else max(self.base, self.log - step)
+    `settling` holds the logarithms met so far, ascending.
+    """
+    if math.isinf(loss):
+        return loss
+    met = track.settled
+    if met < settle:
+        new = math.log(max(loss, TINY))
+        place = bisect_left(settling, new, 0, met)
+        settling[place + 1 : met + 1] = settling[place:met]
+        settling[place] = new
+        met += 1
+        track.settled = met
+        middle = met // 2
+        median = settling[middle] if met % 2 == 1 else (settling[middle - 1] + settling[middle]) / 2
+        track.level = max(normal, median)
+    return loss / math.exp(track.level)
 
 
-def _median(ordered: list[float]) -> float:
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+@kernel
+def follow(track: Any, normal: float, rules: Any, loss: float, high: bool) -> None:
+    """Moves on, after the row has been judged."""
+    track.high = track.high + 1 if high else 0
+    if track.settled < rules.settle or (high and not 0 < rules.accept < track.high):
+        return
+    step = rules.drift * FASTER_WHEN_ACCEPTED if high else rules.drift
+    if math.log(max(loss, TINY)) > track.level:
+        track.level = track.level + step
+    else:
+        track.level = max(normal, track.level - step)
+
+
+@kernel
+def accepting(track: Any, rules: Any) -> bool:
+    """Whether the newest row is the first whose event is taken for the new normal."""
+    return rules.drift > 0.0 and 0 < rules.accept == track.high - 1  # type: ignore[no-any-return]

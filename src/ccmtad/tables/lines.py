@@ -28,6 +28,7 @@ class Row:
     values: list[float]  # one for each fitted channel, NaN where missing
     time: int | None  # nanoseconds since 1970
     notes: tuple[str, ...] = ()  # what was odd, told once each
+    key: str | None = None  # the entity it is of, where a source has several
 
 
 class BadLineError(InputError):

@@ -64,9 +64,9 @@ def read(
         if kind == pl.String and name != time and table[name].count():
             cell = table[name].drop_nulls()[0]
             cure = (
-                f"--time {name!r} with --time-format says how to read it"
+                f"time={name!r} with time_format='%d.%m.%Y %H:%M:%S', say, tells how to read it"
                 if DATE.search(cell)
-                else f"leave it out with --drop {name!r}"
+                else f"leave it out with drop={name!r}"
             )
             raise InputError(f"{place} must hold numbers; column {name!r} holds {cell!r}: {cure}")
     frame = Frame.of(_without_markers(table, how, time), time=time, argument=place)
@@ -192,7 +192,7 @@ def _numbers(table: "pl.DataFrame", dialect: Dialect, how: Reading, place: str) 
             row = int(wrong.arg_true()[0])
             raise InputError(
                 f"{place} must hold numbers; column {name!r} has {cells[row]!r} in row {row}: "
-                f"if that is a missing value, say --missing {cells[row]!r}; if this is no channel, --drop {name!r}"
+                f"if that is a missing value, say missing={cells[row]!r}; if this is no channel, drop={name!r}"
             )
         else:
             done.append(cells.alias(name))

@@ -34,7 +34,7 @@ ISO = re.compile(
 DIGITS = re.compile(r"(19|20|21)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")  # 20260301, 202603011200, ..
 SERIAL = re.compile(r"[2-7]\d{4}(\.\d+)?")  # days since 1900, 1954 to 2118
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
-HOW = "ISO 8601 (2026-03-01 12:00:00) or seconds since 1970; else say --time-format '%d.%m.%Y %H:%M:%S'"
+HOW = "ISO 8601 (2026-03-01 12:00:00) or seconds since 1970; else say time_format='%d.%m.%Y %H:%M:%S'"
 
 
 def time_column(columns: Sequence[str], asked: str | None, fitted: Collection[str], place: str) -> str | None:
@@ -45,7 +45,9 @@ def time_column(columns: Sequence[str], asked: str | None, fitted: Collection[st
         return asked
     found = [name for name in columns if is_time_name(name) and name not in fitted]
     if len(found) > 1:
-        raise InputError(f"{place} must have one time column; got {some(found)}: choose with --time, --drop the others")
+        raise InputError(
+            f"{place} must have one time column; got {some(found)}: choose with time={found[0]!r}, drop={found[1]!r}"
+        )
     return found[0] if found else None
 
 

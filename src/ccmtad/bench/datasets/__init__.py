@@ -4,39 +4,27 @@ for entity in load("MSL", folder):
     detector.fit(entity.train).detect(entity.test)      # never sees entity.truth
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from ...errors import InputError
+from ...registry import gather
 from .entity import Dataset, Entity, Truth, join
 from .pair import Pair
-from .psm import Psm
-from .smd import Smd
-from .swat import Swat
-from .telemanom import Telemanom
-from .wadi import Wadi
 
-__all__ = ["DATASETS", "Dataset", "Entity", "Pair", "Truth", "find", "join", "load"]
+__all__ = ["Dataset", "Entity", "Pair", "Truth", "find", "join", "known", "load"]
 
-DATASETS: MappingProxyType[str, Callable[[Path], Dataset]] = MappingProxyType(
-    {
-        "MSL": partial(Telemanom, "MSL"),
-        "SMAP": partial(Telemanom, "SMAP"),
-        "SMD": Smd,
-        "PSM": Psm,
-        "SWaT": Swat,
-        "WADI": Wadi,
-    }
-)
+
+def known() -> Mapping[str, Callable[[Path], Dataset]]:
+    """The published ones by name: each is a class of a file here that has a `name`, and is made of a folder."""
+    return gather("bench.datasets")
 
 
 def find(name: str, folder: str | Path) -> Dataset:
     """The dataset of this name, whose files are in the folder; nothing is read yet."""
-    if name not in DATASETS:
-        raise InputError(f"dataset must be one of {', '.join(DATASETS)}; got {name!r}")
-    return DATASETS[name](Path(folder))
+    if name not in known():
+        raise InputError(f"dataset must be one of {', '.join(known())}; got {name!r}")
+    return known()[name](Path(folder))
 
 
 def load(name: str, folder: str | Path) -> Iterator[Entity]:

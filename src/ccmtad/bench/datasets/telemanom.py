@@ -15,7 +15,7 @@ import numpy as np
 from ...frame import Frame
 from .entity import Entity, Source, Truth, source
 
-__all__ = ["Telemanom"]
+__all__ = ["Msl", "Smap"]
 
 CURE = "download it as telemanom's README says, and keep data/ and labeled_anomalies.csv side by side"
 
@@ -24,8 +24,8 @@ CURE = "download it as telemanom's README says, and keep data/ and labeled_anoma
 class Telemanom:
     """One spacecraft's entities."""
 
-    name: str  # SMAP or MSL
     folder: Path
+    name: str
 
     def entities(self) -> list[str]:
         return list(self._lines(self._files()))
@@ -54,3 +54,17 @@ class Telemanom:
                 seen[channel] += 1
                 lines[channel if seen[channel] == 1 else f"{channel} ({seen[channel]})"] = line
         return lines
+
+
+@dataclass(frozen=True)
+class Msl(Telemanom):
+    """The Mars rover's."""
+
+    name: str = "MSL"
+
+
+@dataclass(frozen=True)
+class Smap(Telemanom):
+    """The satellite's."""
+
+    name: str = "SMAP"

@@ -11,9 +11,10 @@ floors.
 import numpy as np
 from numpy.typing import NDArray
 
+from . import Figure, Metric, mean_of
 from .ranges import Ratios, runs
 
-__all__ = ["affiliation"]
+__all__ = ["affiliation", "affiliation_f1"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -83,3 +84,10 @@ def _nearer(d0: Floats, d1: Floats, room: Floats, size: Floats) -> Floats:
 
     share = (d1 - d0) - ((d1**2 - d0**2) / 2 + within(d1) - within(d0)) / size
     return np.where(d1 > d0, share, 0.0)
+
+
+affiliation_f1 = Metric(
+    "affiliation_f1",
+    lambda made: affiliation(made.predicted, made.truth).f1,
+    (Figure("affiliation F1", mean_of("affiliation_f1"), 64, "other"),),
+)

@@ -1,18 +1,35 @@
 """Events as people count them: found or missed, false, how late."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import Column, Figure, Metric, Prediction
 from .ranges import runs
 
-__all__ = ["EventCounts", "delay_at", "delay_curve", "event_counts"]
+__all__ = [
+    "FALSE_EVENTS",
+    "PERIODS",
+    "EventCounts",
+    "delay_at",
+    "delay_curve",
+    "delays",
+    "event_counts",
+    "events",
+    "false",
+    "found",
+    "late",
+]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 LEVELS = 200  # thresholds of a delay curve
+PERIODS = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)  # rows between false alarms at which delays are given
+FALSE_EVENTS = "false events per 10,000 rows"
 
 
 @dataclass(frozen=True)
@@ -71,3 +88,39 @@ def delay_at(score: Floats, truth: Bools, periods: tuple[float, ...]) -> tuple[f
     """The smallest average delay among thresholds with at least that many rows between false alarms; NaN for none."""
     period, delay = delay_curve(score, truth)
     return tuple(float(np.min(delay[period >= p], initial=np.inf)) if (period >= p).any() else np.nan for p in periods)
+
+
+def _counted(made: Prediction) -> EventCounts:
+    return event_counts(made.predicted, made.alarm, made.truth)
+
+
+def _late(made: Prediction) -> tuple[float, ...] | None:
+    return None if made.score is None else delay_at(made.score, made.truth, PERIODS)
+
+
+def _total(columns: Sequence[Column], name: str) -> int:
+    return sum(column[name] for column in columns)
+
+
+def _median_delay(columns: Sequence[Column]) -> float:
+    delays = [delay for column in columns for delay in column["delays"]]
+    return float(median(delays)) if delays else np.nan
+
+
+def _share_found(columns: Sequence[Column]) -> float:
+    return _total(columns, "found") / max(_total(columns, "events"), 1)
+
+
+def _false_often(columns: Sequence[Column]) -> float:
+    return 1e4 * _total(columns, "false") / _total(columns, "rows")
+
+
+events = Metric("events", lambda made: _counted(made).true)
+found = Metric("found", lambda made: _counted(made).found, (Figure("event recall", _share_found, 12, "operator"),))
+false = Metric(
+    "false", lambda made: _counted(made).false, (Figure(FALSE_EVENTS, _false_often, 13, "operator", digits=1),)
+)
+delays = Metric(
+    "delays", lambda made: _counted(made).delays, (Figure("median delay", _median_delay, 14, "operator", digits=1),)
+)
+late = Metric("delay_at", _late)

@@ -1,14 +1,16 @@
 """Row by row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import Column, Figure, Metric, Prediction, mean_of
 from .ranges import runs
 
-__all__ = ["Counts", "point_adjusted"]
+__all__ = ["Counts", "correct", "counts", "point_adjusted", "point_adjusted_f1", "pooled", "positives", "predicted"]
 
 Bools = NDArray[np.bool_]
 
@@ -54,3 +56,36 @@ def point_adjusted(predicted: Bools, truth: Bools) -> Bools:
         if predicted[first : last + 1].any():
             adjusted[first : last + 1] = True
     return adjusted
+
+
+def counts(column: Column) -> Counts:
+    """The counts of one entity."""
+    return Counts(column["predicted"], column["correct"], column["positives"])
+
+
+def pooled(columns: Sequence[Column]) -> Counts:
+    """Of several entities, added up."""
+    return sum((counts(column) for column in columns), Counts(0, 0, 0))
+
+
+def _count(name: str, *figures: Figure) -> Metric:
+    return Metric(name, lambda made: getattr(Counts.of(made.predicted, made.truth), name), figures)
+
+
+def _adjusted(made: Prediction) -> float:
+    return Counts.of(point_adjusted(made.predicted, made.truth), made.truth).f1
+
+
+predicted = _count(
+    "predicted",
+    Figure("F1, protocol 2", lambda columns: float(np.mean([counts(column).f1 for column in columns])), 0),
+    Figure("F1, protocol 3", lambda columns: pooled(columns).f1, 1),
+)
+correct = _count("correct", Figure("precision", lambda columns: pooled(columns).precision, 10, "operator"))
+positives = _count("positives", Figure("recall", lambda columns: pooled(columns).recall, 11, "operator"))
+point_adjusted_f1 = Metric(
+    "point_adjusted_f1",
+    _adjusted,
+    (Figure("point-adjusted F1 (misleading)", mean_of("point_adjusted_f1"), 90),),
+    on_request=True,
+)

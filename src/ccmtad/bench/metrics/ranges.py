@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXISTENCE", "Ratios", "range_based", "runs"]
+from . import Figure, Metric, mean_of
+
+__all__ = ["EXISTENCE", "Ratios", "range_based", "range_f1", "runs"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -52,3 +54,10 @@ def _reward(ranges: Bools, other: Bools, existence: float) -> float:
     touched = np.searchsorted(begins, last, "right") - np.searchsorted(ends, first, "left")
     rewards = existence * (touched > 0) + (1 - existence) * overlap / np.maximum(touched, 1)
     return float(rewards.mean())
+
+
+range_f1 = Metric(
+    "range_f1",
+    lambda made: range_based(made.predicted, made.truth).f1,
+    (Figure("range F1", mean_of("range_f1"), 63, "other"),),
+)

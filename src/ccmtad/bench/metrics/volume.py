@@ -10,13 +10,15 @@ thresholds.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import Figure, Metric, Prediction, mean_of
 from .ranges import runs
 
-__all__ = ["Volumes", "volumes"]
+__all__ = ["Volumes", "volumes", "vus_pr", "vus_roc"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -90,3 +92,21 @@ def _areas(recall: Floats, false: Floats, precision: Floats) -> tuple[float, flo
     up, along = np.r_[0.0, recall, 1.0], np.r_[0.0, false, 1.0]
     roc = np.sum(np.diff(along) * (up[1:] + up[:-1]) / 2)
     return float(roc), float(np.sum(np.diff(up[:-1]) * precision))
+
+
+def _volume(kind: str) -> Metric:
+    name = f"vus_{kind}"
+
+    def of(made: Prediction) -> float | None:
+        return None if made.score is None else getattr(_volumes(made), kind)
+
+    return Metric(name, of, (Figure(f"VUS-{kind.upper()}", mean_of(name), 61 if kind == "pr" else 62, "other"),))
+
+
+@lru_cache(maxsize=4)
+def _volumes(made: Prediction) -> Volumes:
+    assert made.score is not None
+    return volumes(made.score, made.truth)
+
+
+vus_pr, vus_roc = _volume("pr"), _volume("roc")

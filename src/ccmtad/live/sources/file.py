@@ -1,4 +1,4 @@
-"""Lines of a file that others write to, or of a pipe, with the place up to which they have been taken."""
+"""Lines of a file that others write to, with the place up to which they have been taken."""
 
 import glob
 import hashlib
@@ -9,11 +9,12 @@ import select
 import stat
 import time
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
-from ..errors import InputError
+from ...errors import InputError
+from . import Mark
 
-__all__ = ["FollowedFile", "Lines", "Mark", "Pipe"]
+__all__ = ["FollowedFile"]
 
 log = logging.getLogger("ccmtad")
 
@@ -21,26 +22,6 @@ CHUNK = 1 << 18  # bytes read at once
 LOOK = 4_096  # bytes at the beginning and before the mark that tell one file from another
 MOVED = re.compile(r"[.-]\d[\dT._-]*")  # what rotation puts behind a name
 GRACE = 2.0  # seconds that a file which was moved away must be quiet before its successor is read
-
-Mark = dict[str, object]  # a place in a file, and how to know the file again
-
-
-class Lines(Protocol):
-    """A source of lines."""
-
-    fresh: bool  # whether the next line is the first of a file
-
-    def take(self) -> list[bytes] | None:
-        """The lines that are there and not taken yet, without their ends; None after the last one."""
-
-    def wait(self, seconds: float) -> None:
-        """Sleeps until there may be more, or for so long."""
-
-    def mark(self) -> Mark | None:
-        """The place after the lines taken; None where it cannot be gone back to."""
-
-    def close(self) -> None:
-        """Nothing more is taken."""
 
 
 class FollowedFile:
@@ -52,14 +33,22 @@ class FollowedFile:
 
     def __init__(self, path: Path, *, once: bool = False, completed: bool = False) -> None:
         self.path, self.once, self.completed = path, once, completed
-        try:
-            if not stat.S_ISREG(path.stat().st_mode):
-                what = "a folder" if path.is_dir() else "which is neither"
-                raise InputError(f"source must be a file, or - for standard input; got {str(path)!r}, {what}")
-            self.file: IO[bytes] = path.open("rb", buffering=0)
-        except OSError as error:
-            raise InputError(f"source must be a readable file; got {str(path)!r}: {error.strerror}") from error
+        self.file: IO[bytes] | None = None  # None: it is not there yet
         self._begin()
+        if path.exists() or once:
+            self._open()
+        else:
+            log.warning("waiting for %s, which is not there yet", path)
+
+    def _open(self) -> None:
+        """The file of that name, from its beginning."""
+        try:
+            if not stat.S_ISREG(self.path.stat().st_mode):
+                what = "a folder" if self.path.is_dir() else "which is neither"
+                raise InputError(f"source must be a file, or - for standard input; got {str(self.path)!r}, {what}")
+            self.file = self.path.open("rb", buffering=0)
+        except OSError as error:
+            raise InputError(f"source must be a readable file; got {str(self.path)!r}: {error.strerror}") from error
 
     def _begin(self) -> None:
         """At the beginning of `file`."""
@@ -72,11 +61,15 @@ class FollowedFile:
         self.quiet_since: float | None = None  # since when there was nothing more in a file that was moved away
 
     def take(self) -> list[bytes] | None:
+        if self.file is None:
+            if not self.path.exists():
+                return []
+            self._open()
         if self.ended and self._rewritten():
             log.warning("the followed file was written anew: it is read from its start")
-            self.file.seek(0)
+            self._there.seek(0)
             self._begin()
-        chunk = self.file.read(CHUNK)
+        chunk = self._there.read(CHUNK)
         self.ended = not chunk
         if chunk:
             self.quiet_since = None
@@ -93,19 +86,39 @@ class FollowedFile:
         select.select([], [], [], seconds)
 
     def close(self) -> None:
-        self.file.close()
+        if self.file is not None:
+            self.file.close()
 
-    def mark(self) -> Mark:
+    @property
+    def _there(self) -> IO[bytes]:
+        assert self.file is not None  # `take` has opened it
+        return self.file
+
+    def mark(self) -> Mark | None:
+        if self.file is None:
+            return None
         return {
             "position": self.position, "head": _digest(self.head), "tail": _digest(self.tail),
-            "file": list(_identity(os.fstat(self.file.fileno()))),
+            "file": list(_identity(os.fstat(self._there.fileno()))),
         }  # fmt: skip
 
-    def resume(self, mark: Mark) -> bool:
-        """Goes to a mark: in the file that was marked, wherever it was moved to, or else in a copy of it.
+    def commit(self, rows: int, time: str | None) -> None:
+        """Nobody has to be told."""
 
-        False where there is neither.
-        """
+    def resume(self, mark: Mark | None, rows: int) -> bool:
+        """Goes to a mark: in the file that was marked, wherever it was moved to, or else in a copy of it."""
+        if mark is None:
+            return True  # there was no file yet
+        if self._found(mark):
+            return True
+        log.warning(
+            "the followed file is another one than before: it is read from its start, and what the old one may have "
+            "held after row %d is not read",
+            rows,
+        )
+        return False
+
+    def _found(self, mark: Mark) -> bool:
         files = self._files()
         marked = [path for path, status in files if list(_identity(status)) == mark["file"]]
         copies = [self.path, *(path for path, _ in files)] if mark["position"] else []
@@ -131,7 +144,8 @@ class FollowedFile:
         except OSError:
             return False
         if self._seek(mark):
-            before.close()
+            if before is not None:
+                before.close()
             return True
         self.file.close()
         self.file = before
@@ -141,11 +155,11 @@ class FollowedFile:
         position = mark["position"]
         if not isinstance(position, int) or position < 0:
             return False
-        head = os.pread(self.file.fileno(), min(LOOK, position), 0)
-        tail = os.pread(self.file.fileno(), min(LOOK, position), max(position - LOOK, 0))
+        head = os.pread(self._there.fileno(), min(LOOK, position), 0)
+        tail = os.pread(self._there.fileno(), min(LOOK, position), max(position - LOOK, 0))
         if len(head) < min(LOOK, position) or (_digest(head), _digest(tail)) != (mark["head"], mark["tail"]):
             return False
-        self.file.seek(position)
+        self._there.seek(position)
         self.fresh, self.position, self.head, self.tail = position == 0, position, head, tail
         return True
 
@@ -164,7 +178,7 @@ class FollowedFile:
 
     def _rewritten(self) -> bool:
         """Whether what was read last is no longer there: the file was truncated, and perhaps grew again."""
-        there = os.pread(self.file.fileno(), len(self.tail), self.position - len(self.tail))
+        there = os.pread(self._there.fileno(), len(self.tail), self.position - len(self.tail))
         return there != self.tail
 
     def _moved(self) -> bool:
@@ -173,7 +187,7 @@ class FollowedFile:
             there = self.path.stat()
         except OSError:
             return False  # moved away, the new one is not there yet
-        return _identity(there) != _identity(os.fstat(self.file.fileno()))
+        return _identity(there) != _identity(os.fstat(self._there.fileno()))
 
     def _successor(self) -> list[bytes]:
         """Goes on to the next file once nobody writes to this one any more: it may have been moved away twice."""
@@ -181,7 +195,7 @@ class FollowedFile:
         self.quiet_since = self.quiet_since or now
         if now - self.quiet_since < GRACE and not self.once:
             return []
-        here = os.fstat(self.file.fileno())
+        here = os.fstat(self._there.fileno())
         later = [path for path, status in self._files() if status.st_mtime_ns > here.st_mtime_ns]
         try:
             new = (later[0] if later else self.path).open("rb", buffering=0)
@@ -189,42 +203,10 @@ class FollowedFile:
             return []  # moved away again
         if self.rest:
             log.warning("the followed file was moved away in the middle of a line, which is left out")
-        self.file.close()
+        self._there.close()
         self.file = new
         self._begin()
         return []
-
-
-class Pipe:
-    """Lines of standard input. It cannot be read twice: who writes to it must know what was acknowledged."""
-
-    def __init__(self, descriptor: int, *, completed: bool = False) -> None:
-        """With `completed`, a last line that has not ended is left out: its sender will send it whole."""
-        self.descriptor, self.completed = descriptor, completed
-        self.fresh = True
-        self.rest = b""
-        self.ended = False
-
-    def take(self) -> list[bytes] | None:
-        if self.ended:
-            return None
-        if not select.select([self.descriptor], [], [], 0)[0]:
-            return []  # a read would wait, and nothing else could be done meanwhile
-        chunk = os.read(self.descriptor, CHUNK)
-        if not chunk:
-            self.ended = True
-            return [self.rest.rstrip(b"\r")] if self.rest and not self.completed else None
-        *lines, self.rest = (self.rest + chunk).split(b"\n")
-        return [line.rstrip(b"\r") for line in lines]
-
-    def wait(self, seconds: float) -> None:
-        select.select([self.descriptor], [], [], seconds)
-
-    def mark(self) -> None:
-        return None
-
-    def close(self) -> None:
-        """The descriptor is its owner's."""
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

@@ -1,0 +1,76 @@
+"""The flags of a benchmark run, declared once: for `ccmtad bench run`, and for `python -m ccmtad.bench`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..settings import Settings
+from . import datasets, methods
+from .run import Plan
+
+__all__ = ["FLAGS", "Flag", "plan_of"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One of them."""
+
+    name: str
+    means: str
+    kind: type = str
+    default: Any = None
+    many: bool = False  # may be given more than once
+    least: int | None = None
+    short: str = ""
+    variable: str = ""  # of the environment, that it is read from where it is not given
+
+
+FLAGS = (
+    Flag("dataset", f"{', '.join(datasets.known())}; repeatable.", many=True),
+    Flag("data", "Folder with the datasets.", Path, variable="CCMTAD_DATA"),
+    Flag("out", "Results file; an unfinished one goes on.", Path, Path("results.jsonl"), short="-o"),
+    Flag("method", "Method, repeatable; all where none is given.", many=True),
+    Flag("entity", "Only this entity; repeatable.", many=True),
+    Flag("seeds", "Seeds 0, 1, ..", int, 3, least=1),
+    Flag("preset", "default, paper, or authors (the paper's own, per entity).", default="default"),
+    Flag("set", "NAME=VALUE put over the preset; repeatable.", many=True),
+    Flag("combined", "Protocol 1: one model over all entities.", bool, False),
+    Flag("oracle-epoch", "Also choose the epoch on test labels, in a column that says so.", bool, False),
+    Flag("point-adjusted", "Also compute point-adjusted F1, which misleads.", bool, False),
+    Flag("workers", "Processes side by side.", int, 1, least=1),
+    Flag("train", "Your own data: CSV or Parquet to learn from.", Path),
+    Flag("test", "Your own data: CSV or Parquet to judge, with labels.", Path),
+    Flag("label", "Label column of your own data, 0 and 1.", default="label"),
+    Flag("time", "Time column of your own data."),
+)
+
+
+def plan_of(given: Mapping[str, Any]) -> Plan:
+    """What the flags ask for, by their names with _ for -."""
+    chosen: list[Any] = [datasets.find(name, _folder(given["data"])) for name in given["dataset"] or []]
+    train, test = given["train"], given["test"]
+    if (train is None) != (test is None):
+        raise InputError("train and test must be given together; got only one of them")
+    if train is not None:
+        chosen.append(datasets.Pair(train, test, given["label"], given["time"]))
+    if not chosen:
+        raise InputError("bench run must have a --dataset, or --train and --test; got neither")
+    return Plan(
+        datasets=tuple(chosen),
+        methods=tuple(given["method"] or methods.known()),
+        seeds=given["seeds"],
+        preset=given["preset"],
+        settings=Settings.read(given["set"] or []),
+        combined=given["combined"],
+        every_epoch=given["oracle_epoch"],
+        point_adjusted=given["point_adjusted"],
+        entities=tuple(given["entity"] or ()),
+    )
+
+
+def _folder(data: Path | None) -> Path:
+    if data is None:
+        raise InputError("data must name the folder with the datasets, or CCMTAD_DATA must; got neither")
+    return data

@@ -1,0 +1,143 @@
+"""Every method by name, one file each: from a training series to the losses of new rows. None is ever given a label."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import batch
+from ...errors import InputError, MissingExtraError
+from ...fit import TrainingSeries
+from ...frame import Frame
+from ...model import Series
+from ...network.engine import Reconstructor
+from ...registry import gather
+from ...score import combine
+
+__all__ = [
+    "Fitted",
+    "Losses",
+    "Method",
+    "Outliers",
+    "Reconstruction",
+    "find",
+    "known",
+    "losses_of",
+    "spread",
+    "training_rows",
+]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What a method says of normal rows it has not learnt from, and of the test rows. Higher is worse."""
+
+    validation: Floats  # in order of time, NaN where the series breaks
+    test: Floats  # one per test row, NaN where it could not be judged
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One fitted method."""
+
+    losses: Losses
+    epochs: tuple[Losses, ...] = ()  # after each epoch of training, where that was asked for
+    own: NDArray[np.bool_] | None = None  # the test rows that the method's own threshold calls anomalous
+
+
+class Method(ABC):
+    """One method. `fit` is given the training series made ready, the test rows, and whether every epoch is wanted."""
+
+    name = ""
+    title = ""  # to people; its name where there is none
+    means = ""
+    order = 50  # among the others, in lists and tables
+    seeded = False  # whether another seed can change the answer
+
+    @abstractmethod
+    def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:
+        """Learns, and judges."""
+
+
+class Reconstruction(Method):
+    """A simple reconstructor in the network's place."""
+
+    @abstractmethod
+    def make(self, rows: Rows, window: int) -> Reconstructor:
+        """From the scaled training rows."""
+
+    def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:  # noqa: ARG002
+        engine = self.make(training_rows(series), series.settings.window)
+        return Fitted(losses_of(engine, series, series.series(test), len(test)))
+
+
+class Outliers(Method):
+    """Any detector with PyOD's interface, on the same scaled rows; its own threshold is kept beside ours."""
+
+    seeded = True
+
+    @abstractmethod
+    def make(self, seed: int) -> Any:
+        """Something with `fit` and `decision_function`."""
+
+    def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:  # noqa: ARG002
+        detector = self.make(series.settings.seed)
+        detector.fit(training_rows(series))
+        new = series.series(test)
+        score = spread(detector.decision_function(new.rows[new.ends]), new, len(test))
+        validation = batch.in_order(detector.decision_function(series.rows[series.validation]), series.validation)
+        own = score > detector.threshold_ if hasattr(detector, "threshold_") else None
+        return Fitted(Losses(validation, score), own=own)
+
+
+def known() -> Mapping[str, Method]:
+    """Those that are here, in order."""
+    here = gather("bench.methods").values()
+    return MappingProxyType({method.name: method for method in sorted(here, key=lambda method: method.order)})
+
+
+def find(name: str) -> Method:
+    """The method of this name; "module:Class" imports one."""
+    if name in known():
+        return known()[name]
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise InputError(f"method must be one of {', '.join(known())}, or MODULE:CLASS; got {name!r}")
+    try:
+        loaded = import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f"method {name!r} needs {module}: pip install {module.partition('.')[0]}") from error
+    made = getattr(loaded, attribute, None)
+    if not all(hasattr(made, part) for part in ("fit", "decision_function")):
+        raise InputError(f"method must name a class with fit and decision_function; got {name!r}")
+    from .pyod import Imported
+
+    return Imported(made)
+
+
+def training_rows(series: TrainingSeries) -> Rows:
+    """What a method learns from."""
+    return series.rows[: series.cut][series.good[: series.cut]]
+
+
+def losses_of(engine: Reconstructor, series: TrainingSeries, new: Series, rows: int) -> Losses:
+    """What a reconstructor says of the validation part and of new rows."""
+    way = combine.find(series.settings.combine)
+    combiner, validation = batch.normal(engine, series.rows, series.validation, series.present, way)
+    test = batch.losses(engine, combiner, new.rows, new.ends, new.present)
+    return Losses(validation, spread(test, new, rows))
+
+
+def spread(values: Floats, new: Series, rows: int) -> Floats:
+    """One value per input row, NaN where there is none."""
+    out = np.full(rows, np.nan)
+    out[new.kept[new.ends]] = values
+    return out

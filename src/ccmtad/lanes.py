@@ -1,0 +1,369 @@
+"""The state of live streams, and the way of a row. Constant time and memory however long they run.
+
+A row goes its way in three steps, each of them one call for all streams at hand, compiled where numba is installed:
+`TAKE` prepares it, the engine reconstructs it, `JUDGE` scores it. What is remembered lies in a `Lanes`, one lane for
+each stream; a snapshot is a lane.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import Entry, kernel
+from .errors import InputError
+from .model import Model
+from .network.engine import Engine
+from .prepare import live, timeline
+from .prepare.timeline import GAP, LATE, UNTIMED
+from .record import NEVER, Layout, readable
+from .results import Change, Event, Health, Step, Tally
+from .score import events, step, tracks
+from .score.combine import loss_of
+from .score.events import CHANGES, severity
+from .score.health import worst_gap
+from .score.level import accepting
+from .score.step import judge, restart, risen
+
+__all__ = ["ACCEPTED", "Lanes", "Taken"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+ACCEPTED = "this event has lasted so long that its level is taken for the new normal from here on"
+
+FIELDS = {
+    "rows": 0, "late": 0, "gaps": 0, "missing": 0,  # what a tally tells
+    "filled": 0,  # rows since the start of this stretch
+}  # fmt: skip
+LAYOUT = Layout(FIELDS, timeline.FIELDS, step.FIELDS, signed=(*timeline.SIGNED, *events.SIGNED))
+
+ANSWER = Layout(
+    {
+        "index": 0, "ready": False, "loss": math.nan, "pvalue": 1.0, "evidence": 0.0, "score": 0.0, "alarm": False,
+        "change": 0, "odd": 0, "waited": 0, "gone": 0, "accepting": False, "healthy_rows": 0, "gap": 0.0, "risen": 0.0,
+    }
+)  # fmt: skip
+
+
+@kernel
+def _arrive(stream: Any, answer: Any, records: Any, held: Any, age: Any, time: int, pause: int, fallback: Any) -> bool:
+    """A row has come: its time. Whether it counts."""
+    answer.index = stream.rows
+    stream.rows = stream.rows + 1
+    odd, waited = timeline.take(stream, time, pause)
+    answer.odd = odd
+    answer.waited = waited
+    if odd & LATE:
+        stream.late = stream.late + 1
+        return False
+    if odd & GAP:
+        stream.gaps = stream.gaps + 1
+        stream.filled = 0
+        live.forget(held, age, fallback)
+        restart(stream, records)
+        answer.change = events.unjudged(stream)
+    return True
+
+
+@kernel
+def _placed(stream: Any, answer: Any, records: Any, gone: int, any_present: bool, window: int) -> int:
+    """A row has been prepared: its slot in the ring, and whether it can be judged."""
+    slot = stream.filled % window
+    stream.filled = stream.filled + 1
+    answer.gone = gone
+    stream.missing = stream.missing + gone
+    if stream.filled >= window:
+        answer.ready = any_present
+        if not any_present:
+            restart(stream, records)
+            answer.change = events.unjudged(stream)
+    return slot  # type: ignore[no-any-return]
+
+
+def _take(
+    lanes: Any, values: Any, times: Any, pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any,
+    streams: Any, records: Any, held: Any, age: Any, averaged: Any, answers: Any, slots: Any, x: Any, present: Any,
+) -> None:  # fmt: skip
+    """Everything up to the network. A late row gets no slot; one that cannot be judged is not ready."""
+    for n in range(len(lanes)):
+        k = lanes[n]
+        stream, answer = streams[k], answers[n]
+        slots[n] = -1
+        if _arrive(stream, answer, records[k], held[k], age[k], times[n], pause, fallback):
+            gone = live.take_row(
+                values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
+            )
+            any_present = gone == 0
+            for c in range(len(low)):
+                any_present = any_present or present[n, c]
+            slots[n] = _placed(stream, answer, records[k], gone, any_present, window)
+
+
+def _take_plain(
+    lanes: Any, values: Any, times: Any, pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any,
+    streams: Any, records: Any, held: Any, age: Any, averaged: Any, answers: Any, slots: Any, x: Any, present: Any,
+) -> None:  # fmt: skip
+    """The same for the interpreter."""
+    for n, k in enumerate(lanes):
+        stream, answer = streams[k], answers[n]
+        slots[n] = -1
+        if _arrive(stream, answer, records[k], held[k], age[k], times[n], pause, fallback):
+            gone = live.take_row_at_once(
+                values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
+            )
+            slots[n] = _placed(stream, answer, records[k], gone, not gone or bool(present[n].any()), window)
+
+
+@kernel
+def _score(
+    lanes: Any, times: Any, losses: Any, streams: Any, records: Any, recent: Any, settling: Any, rules: Any,
+    looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any, answers: Any,
+) -> None:  # fmt: skip
+    """Everything after the loss."""
+    tables = (references, pvalues, strengths)
+    for n in range(len(lanes)):
+        k = lanes[n]
+        stream, answer = streams[k], answers[n]
+        if answer.ready and math.isnan(losses[n]):  # numbers too large to be averaged
+            answer.ready = False
+            restart(stream, records[k])
+            answer.change = events.unjudged(stream)
+        elif answer.ready:
+            pvalue, evidence, score, alarm, _ = judge(
+                stream, records[k], recent[k], settling[k], rules[0], looks, tables, losses[n]
+            )
+            answer.loss = losses[n]
+            answer.pvalue = pvalue
+            answer.evidence = evidence
+            answer.score = score
+            answer.alarm = alarm
+            answer.change = events.follow(stream, answer.index, times[n], evidence, score, alarm)
+            answer.accepting = accepting(records[k][0], rules[0])
+        answer.healthy_rows = stream.healthy_rows
+        answer.gap = worst_gap(stream, normal)
+        answer.risen = risen(records[k], looks)
+
+
+def _judge(
+    lanes: Any, times: Any, x: Any, back: Any, present: Any, unit: Any, most: int, errors: Any, losses: Any,
+    streams: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
+    strengths: Any, normal: Any, answers: Any,
+) -> None:  # fmt: skip
+    """Everything after the network."""
+    for n in range(len(lanes)):
+        if answers[n].ready:
+            for c in range(len(unit)):
+                difference = x[n, c] - back[n, c]
+                errors[n, c] = difference * difference
+            losses[n] = loss_of(errors[n], unit, present[n], most)
+    _score(
+        lanes, times, losses, streams, records, recent, settling, rules, looks, references, pvalues, strengths, normal,
+        answers,
+    )  # fmt: skip
+
+
+TAKE, JUDGE = Entry(_take), Entry(_judge)
+
+
+class Lanes:
+    """The state of streams side by side, and the three steps of a row."""
+
+    def __init__(self, model: Model, number: int, engine: Engine | None = None) -> None:
+        if not model.settings.online:
+            raise InputError("a stream must be online; this model averages with smoothing='centred', which looks ahead")
+        self.model = model
+        self.engine = model.engine if engine is None else engine
+        self.compiled = self.engine.compiled
+        settings, scaler = model.settings, model.scaler
+        pause = timeline.longest_pause(model.period, settings.gap)
+        nanos = timeline.LONGEST if pause is None else min(round(pause * 1e9), timeline.LONGEST)
+        self._preparing = nanos, settings.window, settings.hold_rows, scaler.low, scaler.gain, model.fallback
+        self._rules = model.calibration.rules.given(self.compiled)
+        self._fresh(number)
+
+    def _fresh(self, number: int) -> None:
+        settings, channels = self.model.settings, len(self.model.channels)
+        self.number = number
+        self.memory = self.model.calibration.rules.memory(LAYOUT, number, self.compiled)
+        self.held = np.tile(self.model.fallback, (number, 1))  # the last value of each channel
+        self.age = np.full((number, channels), -1)  # rows since then; -1: none yet
+        self.averaged = np.zeros((number, settings.smooth, channels))  # ring of scaled rows
+        self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
+        self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
+
+    def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
+        """One row for each of the `lanes`."""
+        rows, channels = len(lanes), len(self.model.channels)
+        answers = ANSWER.many(rows, self.compiled)
+        slots, x = np.empty(rows, dtype=np.int64), np.empty((rows, channels), dtype=np.float32)
+        present = np.empty((rows, channels), dtype=np.bool_)
+        streams, records, *_ = self.memory.all
+        given: tuple[Any, ...] = (lanes, values, times)
+        if not self.compiled:
+            given = (lanes.tolist(), values, times.tolist())
+        take: Any = TAKE.fast if self.compiled else _take_plain
+        take(
+            *given, *self._preparing, streams, records, self.held, self.age, self.averaged, answers,
+            slots, x, present,
+        )  # fmt: skip
+        combiner = self.model.combiner
+        errors: Floats
+        if self.compiled:
+            back = self.engine.advance(lanes, slots, answers["ready"], x, self.ring)
+            errors, losses = np.empty((rows, channels)), np.empty(rows)
+            JUDGE.fast(
+                lanes, times, x, back, present, combiner.unit, combiner.way.most, errors, losses, *self.memory.all,
+                *self._rules, answers,
+            )  # fmt: skip
+        else:
+            ready = [answer.ready for answer in answers]
+            back = self.engine.advance(lanes, slots, np.array(ready), x, self.ring)
+            errors = np.square(x - back)
+            if not all(ready):  # nothing was made of those
+                errors[~np.array(ready)] = 0.0
+            there = present if any(answer.gone for answer in answers) else None
+            judged = combiner.loss(errors, there).tolist()
+            score: Any = _score
+            score(given[0], given[2], judged, *self.memory.all, *self._rules, answers)
+        return Taken(self, lanes, values, answers, x, errors, present)
+
+    def health(self, lane: int) -> Health:
+        """Whether the calibration still fits."""
+        return step.vitals(self.memory, lane, self._rules[1], self._rules[-1])
+
+    def tally(self, lane: int) -> Tally:
+        """What a stream has met."""
+        record = readable(self.memory.streams, lane)
+        return Tally(int(record.rows), int(record.late), int(record.gaps), int(record.missing))
+
+    def last_time(self, lane: int) -> int | None:
+        """Nanoseconds; None before the first row with a time."""
+        time = int(readable(self.memory.streams, lane).last_time)
+        return None if time == NEVER else time
+
+    def event(self, lane: int) -> Event:
+        """The newest event of a stream, as it stands."""
+        life = readable(self.memory.streams, lane)
+        ended = None if life.in_alarm else int(life.end)
+        times = (life.start_time, life.alarm_time, NEVER if life.in_alarm else life.end_time)
+        return Event.of(
+            (int(life.start), int(life.alarm), ended),
+            tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
+            severity(float(life.peak), self.model.calibration.threshold),
+            self.model.channels,
+            self.blame[lane] / int(life.alarmed),
+        )
+
+    def active(self, lane: int) -> bool:
+        """Whether the newest event of a stream may still change."""
+        return bool(readable(self.memory.streams, lane).active)
+
+    def grow(self, number: int) -> None:
+        """Room for so many more streams."""
+        old, before = [self.state(lane) for lane in range(self.number)], self.number
+        self._fresh(before + number)
+        for lane, (arrays, facts) in enumerate(old):
+            self.restore(lane, arrays, facts)
+
+    def clear(self, lane: int) -> None:
+        """A lane as new."""
+        empty = Lanes(self.model, 1, self.engine)
+        self.restore(lane, *empty.state(0))
+
+    def state(self, lane: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """All that is remembered of a stream: arrays, and numbers by name."""
+        _, records, recent, settling = self.memory.all
+        arrays = {name: getattr(self, name)[lane] for name in ARRAYS}
+        arrays |= {"recent": np.array(recent[lane]), "settling": np.array(settling[lane])}
+        told = [tracks.LAYOUT.state(record) for record in records[lane]]
+        return arrays, {"stream": LAYOUT.state(self.memory.streams[lane]), "tracks": told}
+
+    def restore(self, lane: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+        """Puts a lane into a state; the state must fit the model, which `snapshot` has checked."""
+        _, records, recent, settling = self.memory.all
+        LAYOUT.restore(self.memory.streams[lane], facts["stream"])
+        for record, told in zip(records[lane], facts["tracks"], strict=True):
+            tracks.LAYOUT.restore(record, told)
+        for name in ARRAYS:
+            getattr(self, name)[lane] = arrays[name]
+        for kept, name in ((recent, "recent"), (settling, "settling")):
+            kept[lane] = arrays[name] if self.compiled else arrays[name].tolist()
+
+
+ARRAYS = ("held", "age", "averaged", "ring", "blame")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Taken:
+    """One round of rows, judged."""
+
+    of: Lanes
+    lanes: Ints
+    values: Floats  # (rows, channels) as they came
+    answers: Any
+    x: NDArray[np.float32]  # (rows, channels) scaled
+    errors: Floats  # (rows, channels) squared; anything where a row was not ready
+    present: Bools  # (rows, channels)
+
+    def changes(self) -> Iterator[tuple[int, Change]]:
+        """Adds the rows in alarm to the blame of their events; which rows changed an event, and how."""
+        for number, (change, alarm) in self._moved():
+            lane, what = int(self.lanes[number]), CHANGES[change]
+            if what == "opened":
+                self.of.blame[lane] = 0.0
+            if alarm:
+                self.of.blame[lane] += self.blame(number)
+            if what is not None:
+                yield number, Change(what, self.of.event(lane))
+
+    def _moved(self) -> Iterator[tuple[int, tuple[int, bool]]]:
+        """The rows that changed an event, with their change and whether they are in alarm (then there is a change)."""
+        if self.of.compiled:
+            change, alarm = self.answers["change"], self.answers["alarm"]
+            for number in change.nonzero()[0].tolist():
+                yield number, (int(change[number]), bool(alarm[number]))
+        else:
+            for number, answer in enumerate(self.answers):
+                if answer.change:
+                    yield number, (answer.change, answer.alarm)
+
+    def step(self, number: int, changes: tuple[Change, ...]) -> Step:
+        """The answer for one row."""
+        if self.of.compiled:
+            answer = self.answers[number].item()
+        else:
+            answer = tuple(vars(self.answers[number]).values())
+        index, ready, loss, pvalue, evidence, score, alarm, _, odd, waited, gone, accepting, *health = answer
+        notes = self._notes(number, odd, waited, gone, accepting) if odd or gone or accepting else ()
+        made = object.__new__(Step)  # as the class would, but for one call a field
+        made.__dict__.update(
+            index=index, ready=ready, loss=loss, pvalue=pvalue, evidence=evidence, score=score, alarm=alarm,
+            changes=changes, notes=notes, _health=health,
+            _blame=partial(self.blame, number) if ready else partial(np.zeros, len(self.of.model.channels), np.float32),
+        )  # fmt: skip
+        return made
+
+    def blame(self, number: int) -> NDArray[np.float32]:
+        """(channels,): each channel's share of the loss of a row."""
+        row, model = slice(number, number + 1), self.of.model
+        there = model.blamable(self.x[row], self.present[row])
+        shares: NDArray[np.float32] = model.combiner.blame(self.errors[row], there)[0].astype(np.float32)
+        return shares
+
+    def _notes(self, number: int, odd: int, waited: int, gone: int, accepting: bool) -> tuple[str, ...]:
+        if odd & LATE:
+            return ("late or duplicate row ignored",)
+        notes = [f"gap of {waited * 1e-9:g} s: window restarted"] * bool(odd & GAP)
+        notes += ["no time given: the next pause is not measured"] * bool(odd & UNTIMED)
+        if gone:
+            missing, present = ~np.isfinite(self.values[number]), self.present[number]
+            for what, which in (("last value held", missing & present), ("left out", ~present)):
+                names = ", ".join(self.of.model.channels[i] for i in np.flatnonzero(which))
+                notes += [f"missing, {what}: {names}"] * bool(names)
+        return (*notes, *[ACCEPTED] * accepting)

@@ -1,0 +1,99 @@
+"""Rows from lines of CSV or JSON, wherever the lines come from."""
+
+import logging
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...tables.lines import BadLineError, Parser, Row
+from ...wording import iso
+from . import Mark
+
+__all__ = ["LineSource", "Lines"]
+
+log = logging.getLogger("ccmtad")
+
+LOUD_LINES = 10  # bad lines that are told of one by one
+
+
+class Lines(Protocol):
+    """Lines, one after the other."""
+
+    fresh: bool  # whether the next line is the first of a file
+
+    def take(self) -> list[bytes] | None:
+        """The lines that are there and not taken yet, without their ends; None after the last one."""
+
+    def wait(self, seconds: float) -> None:
+        """Sleeps until there may be more, or for so long."""
+
+    def mark(self) -> Mark | None:
+        """The place after the lines taken; None where it cannot be gone back to."""
+
+    def resume(self, mark: Mark | None, rows: int) -> bool:
+        """Goes to a mark; False where it cannot be found."""
+
+    def commit(self, rows: int, time: str | None) -> None:
+        """So many rows in all are safe, the last of them of this time."""
+
+    def close(self) -> None:
+        """Nothing more is taken."""
+
+
+class LineSource:
+    """Lines, and what a parser makes of them. A line that holds no row is left out, and told of."""
+
+    def __init__(self, lines: Lines, parser: Parser) -> None:
+        self.lines, self.parser = lines, parser
+        self.left_out = 0
+        self.read = 0  # lines of this run
+        self.rows = 0  # of all runs
+        self.time: int | None = None  # of the last row that had one
+
+    def take(self) -> list[Row] | None:
+        lines = self.lines.take()
+        return None if lines is None else [row for line in lines if (row := self._row(line)) is not None]
+
+    def _row(self, line: bytes) -> Row | None:
+        self.read += 1
+        try:
+            row = self.parser.first(line) if self.lines.fresh else self.parser.row(line)
+        except BadLineError as error:
+            if not self.parser.kind:  # the very first line of all
+                raise
+            self.left_out += 1
+            if self.left_out <= LOUD_LINES:
+                more = "; further ones are only counted" if self.left_out == LOUD_LINES else ""
+                log.warning("line %d %s: left out%s", self.read, error, more)
+            return None
+        if line.strip():
+            self.lines.fresh = False
+        if row is not None:
+            self.rows += 1
+            self.time = self.time if row.time is None else row.time
+            for note in row.notes:
+                log.warning("line %d: %s", self.read, note)
+        return row
+
+    def wait(self, seconds: float) -> None:
+        self.lines.wait(seconds)
+
+    def mark(self) -> Mark:
+        place: dict[str, Any] = {"lines": self.lines.mark(), "fresh": self.lines.fresh, "rows": self.rows}
+        return {**place, "time": self.time, "parser": self.parser.state()}
+
+    def resume(self, mark: Mark, rows: int) -> bool:
+        self.parser.resume(mark["parser"])
+        self.rows, time = rows, mark["time"]
+        self.time = None if time is None else int(time)
+        found = self.lines.resume(mark["lines"], rows)
+        if found and mark["lines"] is not None:
+            self.lines.fresh = bool(mark["fresh"])
+        return found
+
+    def commit(self, mark: Mark) -> None:
+        time = mark["time"]
+        self.lines.commit(mark["rows"], None if time is None else iso(np.datetime64(time, "ns")))
+
+    def close(self) -> None:
+        self.lines.close()

@@ -1,0 +1,63 @@
+"""Lines of a pipe."""
+
+import logging
+import os
+import select
+from collections.abc import Callable
+
+from . import Mark
+
+__all__ = ["Pipe"]
+
+log = logging.getLogger("ccmtad")
+
+CHUNK = 1 << 18  # bytes read at once
+
+
+class Pipe:
+    """Lines of standard input. It cannot be read twice: who writes to it must know what was acknowledged."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        completed: bool = False,
+        acknowledge: Callable[[int, str | None], object] | None = None,
+    ) -> None:
+        """With `completed`, a last line that has not ended is left out: its sender will send it whole.
+
+        `acknowledge` is told how many rows need not be sent again, and the time of the last of them.
+        """
+        self.descriptor, self.completed, self.acknowledge = descriptor, completed, acknowledge
+        self.fresh = True
+        self.rest = b""
+        self.ended = False
+
+    def take(self) -> list[bytes] | None:
+        if self.ended:
+            return None
+        if not select.select([self.descriptor], [], [], 0)[0]:
+            return []  # a read would wait, and nothing else could be done meanwhile
+        chunk = os.read(self.descriptor, CHUNK)
+        if not chunk:
+            self.ended = True
+            return [self.rest.rstrip(b"\r")] if self.rest and not self.completed else None
+        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        return [line.rstrip(b"\r") for line in lines]
+
+    def wait(self, seconds: float) -> None:
+        select.select([self.descriptor], [], [], seconds)
+
+    def mark(self) -> None:
+        return None
+
+    def resume(self, mark: Mark | None, rows: int) -> bool:  # noqa: ARG002  there is no place to go to
+        log.warning("going on after row %d: send what came after it", rows)
+        return True
+
+    def commit(self, rows: int, time: str | None) -> None:
+        if self.acknowledge is not None:
+            self.acknowledge(rows, time)
+
+    def close(self) -> None:
+        """The descriptor is its owner's."""

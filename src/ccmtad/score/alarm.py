@@ -1,0 +1,31 @@
+"""Above the threshold, for long enough, and long enough after the last event: an alarm."""
+
+from typing import Any
+
+from ..compiled import kernel
+
+__all__ = ["FIELDS", "decide", "forget"]
+
+FIELDS = {
+    "above": 0,  # rows above the threshold, up to the newest
+    "since_alarm": 0,  # rows since the last alarm, no more than the cooldown; starts there
+    "same_excursion": False,  # whether the excursion of the last alarm goes on
+}
+
+
+@kernel
+def decide(stream: Any, rules: Any, score: float, threshold: float) -> bool:
+    """Whether the newest row is in alarm."""
+    stream.above = stream.above + 1 if score > threshold else 0
+    stream.same_excursion = stream.same_excursion and score > 0.0
+    alarm = stream.above >= rules.duration and (stream.same_excursion or stream.since_alarm >= rules.cooldown)
+    stream.since_alarm = 0 if alarm else min(stream.since_alarm + 1, rules.cooldown)
+    stream.same_excursion = stream.same_excursion or alarm
+    return alarm  # type: ignore[no-any-return]
+
+
+@kernel
+def forget(stream: Any) -> None:
+    """After a row that could not be judged."""
+    stream.above = 0
+    stream.same_excursion = False

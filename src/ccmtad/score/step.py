@@ -1,0 +1,241 @@
+"""One step: from a loss to an alarm, over the record of a stream. Streams, batches, calibration: all take it."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Entry, kernel
+from ..record import Layout, assign, readable
+from . import alarm, events, health, tracks
+from .accumulate import KEEPS_NEW
+from .alarm import decide
+from .level import follow
+from .tracks import LOOK, Track, look
+
+__all__ = ["FIELDS", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "vitals"]
+
+Floats = NDArray[np.float64]
+
+FIELDS = {
+    "seen_by_first": False,  # whether the first track has been above its threshold, and not quiet since
+    **alarm.FIELDS,
+    **health.FIELDS,
+    **events.FIELDS,
+}
+
+RULES = Layout(
+    {
+        "log_alpha": 0.0, "patience": 0, "keeps_new": False, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1,
+        "cooldown": 0,
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What a step goes by: settings as numbers, the tracks, and their tables end to end."""
+
+    alpha: float
+    patience: int
+    reset: str
+    settle: int
+    drift: float
+    accept: int
+    duration: int
+    cooldown: int
+    tracks: tuple[Track, ...]
+
+    def given(self, compiled: bool) -> tuple[Any, ...]:
+        """The arguments of a step, as it takes them compiled or interpreted."""
+        return self._compiled if compiled else self._plain
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, ...]:
+        return self._arguments(True)
+
+    @cached_property
+    def _plain(self) -> tuple[Any, ...]:
+        return self._arguments(False)
+
+    def _arguments(self, compiled: bool) -> tuple[Any, ...]:
+        rules = RULES.of(
+            compiled,
+            [
+                {
+                    "log_alpha": math.log(self.alpha), "patience": self.patience, "keeps_new": KEEPS_NEW[self.reset],
+                    "settle": self.settle, "drift": self.drift, "accept": self.accept, "duration": self.duration,
+                    "cooldown": self.cooldown,
+                }
+            ],
+        )  # fmt: skip
+        looks, first = [], 0
+        for number, track in enumerate(self.tracks):
+            ranking, beyond, size = track.ranking, track.ranking.beyond, len(track.reference)
+            looks.append(
+                {
+                    "rows": track.rows, "limited": track.limited, "normal": track.normal, "threshold": track.threshold,
+                    "largest": float(track.reference[-1]), "start": beyond.start, "at_start": ranking.at_start,
+                    "scale": beyond.scale, "shape": beyond.shape, "first": first, "last": first + size,
+                    "table": first + number,
+                }
+            )  # fmt: skip
+            first += size
+        tables: list[Any] = [
+            np.concatenate(parts)
+            for parts in (
+                [track.reference for track in self.tracks],
+                [track.ranking.pvalues for track in self.tracks],
+                [track.ranking.strengths for track in self.tracks],
+            )
+        ]
+        normal: Any = self.tracks[0].shares
+        if not compiled:
+            tables = [table.tolist() for table in tables]
+        return rules, LOOK.of(compiled, looks), *tables, np.array(normal) if compiled else normal
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest average."""
+        return max(track.rows for track in self.tracks)
+
+    def memory(self, layout: Layout, streams: int, compiled: bool) -> "Memory":
+        """What so many new streams remember; `layout` has at least the fields of a step."""
+        count, longest, settle = len(self.tracks), self.longest, self.settle
+        if compiled:
+            rings = (np.zeros((streams, count, size)) for size in (longest, settle))
+            made = Memory(layout.array(streams), tracks.LAYOUT.array((streams, count)), *rings)
+        else:
+            made = Memory(
+                layout.many(streams, False),
+                [tracks.LAYOUT.many(count, False) for _ in range(streams)],
+                [[[0.0] * longest for _ in range(count)] for _ in range(streams)],
+                [[[0.0] * settle for _ in range(count)] for _ in range(streams)],
+            )
+        for i in range(streams):
+            self.begin(made, i)
+        return made
+
+    def begin(self, memory: "Memory", stream: int) -> None:
+        """What a stream does not start with as zero."""
+        assign(memory.streams[stream], "since_alarm", self.cooldown)
+        for record, track in zip(memory.tracks[stream], self.tracks, strict=True):
+            assign(record, "level", track.normal)
+
+
+@dataclass(eq=False)
+class Memory:
+    """What scoring remembers of streams side by side: arrays where code is compiled, plain values elsewhere."""
+
+    streams: Any  # (streams,) records
+    tracks: Any  # (streams, tracks) records
+    recent: Any  # (streams, tracks, rows) losses to average over
+    settling: Any  # (streams, tracks, rows) logarithms that set the level, ascending
+
+    @property
+    def all(self) -> tuple[Any, Any, Any, Any]:
+        return self.streams, self.tracks, self.recent, self.settling
+
+
+@kernel
+def judge(
+    stream: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, tables: Any, loss: float
+) -> tuple[float, float, float, bool, float]:
+    """p-value, evidence, score and alarm of the newest loss, and its p-value by itself."""
+    threshold = looks[0].threshold
+    pvalue, evidence, score = look(records[0], looks[0], recent[0], settling[0], rules, tables, loss)
+    alone = pvalue
+    stream.seen_by_first = stream.seen_by_first or score > threshold
+    if stream.seen_by_first and records[0].negatives >= rules.patience:
+        stream.seen_by_first = False  # an event it saw is over: averages shall not drag it on
+        for i in range(1, len(records)):
+            tracks.forget(records[i])
+    largest = looks[0].largest * math.exp(records[0].level)
+    for i in range(1, len(records)):
+        share = min(loss, largest) if looks[i].limited else loss
+        p, b, s = look(records[i], looks[i], recent[i], settling[i], rules, tables, share)
+        s *= threshold / looks[i].threshold
+        if s > score:
+            pvalue, evidence, score = p, b, s
+    in_alarm = decide(stream, rules, score, threshold)
+    high = score > threshold  # announced or not
+    for i in range(len(records)):
+        follow(records[i], looks[i].normal, rules, records[i].average, high)
+    if not high:
+        health.take(stream, alone)
+    return pvalue, evidence, score, in_alarm, alone
+
+
+@kernel
+def restart(stream: Any, records: Any) -> None:
+    """A row that could not be judged: everything starts afresh but the levels."""
+    for i in range(len(records)):
+        tracks.forget(records[i])
+    alarm.forget(stream)
+    stream.seen_by_first = False
+
+
+@kernel
+def risen(records: Any, looks: Any) -> float:
+    """How far the level has risen since training, in logarithms."""
+    return records[0].level - looks[0].normal  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The causal part of the answer, one value per loss; evidence is NaN where a row could not be judged."""
+
+    loss: Floats
+    pvalue: Floats
+    evidence: Floats
+    score: Floats
+    alarm: NDArray[np.bool_]
+    alone: Floats  # p-value of the row by itself
+    health: health.Health  # at the end
+
+
+def _fold(
+    streams: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
+    strengths: Any, losses: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any,
+) -> None:  # fmt: skip
+    tables = (references, pvalues, strengths)
+    for t in range(len(losses)):
+        if math.isnan(losses[t]):
+            restart(streams[0], records[0])
+        else:
+            pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t]
+            )
+
+
+FOLD = Entry(_fold)
+LAYOUT = Layout(FIELDS, signed=events.SIGNED)
+TOLD_ROWS = 10_000  # rows between two words of progress
+
+
+def fold(rules: Rules, loss: Floats, compiled: bool, progress: Any = None) -> Judged:
+    """The step over a series of losses; NaN is a row that could not be judged, and the score starts afresh after it.
+
+    `progress` is told the share that is done, now and then.
+    """
+    memory, rows = rules.memory(LAYOUT, 1, compiled), len(loss)
+    *given, normal = rules.given(compiled)
+    out = np.ones(rows), np.full(rows, np.nan), np.zeros(rows), np.zeros(rows, dtype=np.bool_), np.ones(rows)
+    run = FOLD.fast if compiled else FOLD.plain
+    for first in range(0, rows, TOLD_ROWS):
+        part = slice(first, first + TOLD_ROWS)
+        losses = loss[part] if compiled else loss[part].tolist()
+        run(*memory.all, *given, losses, *(one[part] for one in out))
+        if progress is not None:
+            progress(min(first + TOLD_ROWS, rows) / rows)
+    return Judged(loss, *out, vitals(memory, 0, given[1], normal))
+
+
+def vitals(memory: Memory, stream: int, looks: Any, normal: Any) -> health.Health:
+    """Whether the calibration still fits, as a stream stands."""
+    record = readable(memory.streams, stream)
+    rise = risen([readable(memory.tracks[stream], 0)], [readable(looks, 0)])
+    return health.read(int(record.healthy_rows), float(health.worst_gap(record, normal)), float(rise))

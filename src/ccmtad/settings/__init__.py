@@ -1,0 +1,300 @@
+"""Settings: one frozen value, checked once, where it is made.
+
+Each setting is declared once, with its default, the paper's value where that differs, its rule, what it means, and who
+meets it: users, or studies of the method. Everything else (the Detector's signature, checks, TOML, flags, the tables of
+the guides, model files) derives from these declarations.
+"""
+
+import inspect
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..errors import SettingError
+from ..registry import names
+from .allowance import Budget
+from .rules import ALPHA, AUTO, DEVICE, FLAG, POSITIVE, Rule, between, exactly, one_of, whole
+
+__all__ = ["PRESETS", "Budget", "Settings", "signature"]
+
+EPOCH_WINDOWS = 50_000  # docs/calibration.md has what fewer cost
+
+
+SAME = object()
+
+
+def _setting(
+    default: Any, rule: Rule | None, means: str, *, study: bool = False, paper: Any = SAME, live: bool = True
+) -> Any:
+    """One declaration. `paper` is the paper preset's value; `live` says whether the state of a stream depends on it."""
+    facts = {"rule": rule, "means": means, "study": study, "live": live}
+    return field(default=default, metadata=facts if paper is SAME else {**facts, "paper": paper})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Every choice the method leaves open. Defaults are the `default` preset."""
+
+    budget: str = _setting("1/10000 rows", None, 'acceptable false alarms: "1/10000 rows", "1/week"')
+    threshold: float | Literal["auto"] = _setting(
+        "auto", AUTO | POSITIVE, 'score above which an alarm is raised; "auto" follows from the budget'
+    )
+    adapt: bool | None = _setting(
+        None,
+        exactly(None) | FLAG,
+        "whether the level that losses are measured against settles at the start of a stream and follows slow drift",
+        paper=False,
+        live=False,  # settle, drift and accept say it
+    )
+    window: int = _setting(24, whole(2), "rows the network sees; it reconstructs the newest of them")
+    width: int = _setting(64, whole(1), "embedding dimensions", paper=256)
+    epochs: int = _setting(10, whole(1), "passes over the training windows", paper=30, live=False)
+    clusters: int | Literal["auto"] = _setting(
+        "auto", AUTO | whole(1), 'channel clusters; "auto" chooses 2 to 10 by silhouette', live=False
+    )
+    smooth: int = _setting(1, whole(1), "rows of the moving average; 1 is none")
+    duration: int = _setting(1, whole(1), "rows above the threshold before an event is announced")
+    cooldown: int = _setting(0, whole(0), "rows after an event in which no other is announced")
+    hold: int | None = _setting(
+        None, exactly(None) | whole(0), "rows a missing value holds its last one; None is the window"
+    )
+    gap: float = _setting(10.0, POSITIVE, "a pause longer than this many median periods restarts the window")
+    seed: int = _setting(0, whole(0, 2**32 - 1), "of everything random", live=False)
+    threads: int = _setting(
+        1, whole(1), "of a fit; more are faster on an idle machine, and another number makes other bits", live=False
+    )
+    device: str = _setting("auto", DEVICE, 'where torch trains: "auto", "cpu", "cuda", …', live=False)
+
+    expansion: int = _setting(1, whole(1), "hidden size of the embedding mixer, as a multiple of width", study=True)
+    mixers: int = _setting(1, whole(1), "causal mixer blocks", study=True)
+    clustering: str = _setting(
+        "profile",
+        one_of(lambda: names("network.clusterings")),
+        'how channels are grouped: "profile" (the paper), "cosine", "correlation", "kmeans" or "off"',
+        study=True,
+        live=False,
+    )
+    temporal_mixer: Literal["causal", "plain", "none"] = _setting(
+        "causal",
+        one_of(lambda: ("causal", "plain", "none")),
+        '"causal", "plain" (looks ahead inside a window) or "none"',
+        study=True,
+    )
+    causal_mask: Literal["1/j", "unit"] = _setting(
+        "1/j", one_of(lambda: ("1/j", "unit")), '"1/j" divides position j by j, "unit" does not', study=True
+    )
+    embedding_mixer: bool = _setting(True, FLAG, "whether embedding dimensions are mixed", study=True)
+    batch_size: int = _setting(512, whole(2), "windows in a batch", study=True, live=False)
+    epoch_windows: int = _setting(
+        EPOCH_WINDOWS, whole(1), "windows that an epoch learns from, at most; longer series are sampled anew in each",
+        study=True, live=False,
+    )  # fmt: skip
+    learning_rate: float = _setting(
+        1e-2, POSITIVE, "of Adam; constant for four epochs, then 0.9 times the one before", study=True, paper=1e-3,
+        live=False,
+    )  # fmt: skip
+    input_dropout: float = _setting(0.0, between(0, 1), "share of inputs dropped in training", study=True, live=False)
+    embedding_dropout: float = _setting(
+        0.05,
+        between(0, 1),
+        "share of the embedding dropped; what keeps the network from copying its input",
+        study=True,
+        live=False,
+    )
+    mixer_dropout: float = _setting(
+        0.0, between(0, 1), "share dropped inside and after the mixers", study=True, live=False
+    )
+    validation: float = _setting(
+        0.2,
+        between(0.01, 0.9),
+        "share of the training series, its end, kept for calibration",
+        study=True,
+        live=False,
+    )
+    smoothing: Literal["trailing", "centred"] = _setting(
+        "trailing",
+        one_of(lambda: ("trailing", "centred")),
+        '"trailing", or "centred", which looks ahead: not online, for reproduction only',
+        study=True,
+    )
+    combine: str = _setting(
+        "largest",
+        one_of(lambda: names("score.combine")),
+        'how channel errors become one loss: "mean" (the paper), "scaled mean" or "largest"',
+        study=True,
+        paper="mean",
+    )
+    persistence: int = _setting(
+        48, whole(1), "rows a loss is averaged over on the second track; 1 is no such track (the paper)", study=True,
+        paper=1,
+    )  # fmt: skip
+    patience: int = _setting(5, whole(1), "negative evidences in a row before the score resets", study=True)
+    reset: Literal["carried", "everything"] = _setting(
+        "carried",
+        one_of(lambda: ("carried", "everything")),
+        'what a reset drops: the "carried" score, or "everything", the new evidence too (the paper)',
+        study=True,
+        paper="everything",
+    )
+    alpha: float | Literal["auto"] = _setting(
+        "auto",
+        AUTO | ALPHA,
+        'p-value below which evidence is positive; "auto" is 0.05 or the paper\'s bound',
+        study=True,
+    )
+    tail: str = _setting(
+        "conformal",
+        one_of(lambda: names("score.tails")),
+        'p-values beyond the validation losses: "conformal", "pareto" (a fitted tail) or "empirical" (the paper)',
+        study=True,
+        paper="empirical",
+    )
+    settle: int = _setting(
+        500,
+        whole(0),
+        "with adapt: first rows of a stream, whose median loss sets its level; 0 keeps that of training",
+        study=True,
+        paper=0,
+    )
+    drift: float = _setting(
+        1e-3,
+        between(0, 1),
+        "with adapt: most that the logarithm of that level moves in a row, outside events; 0 is never",
+        study=True,
+        paper=0.0,
+    )
+    accept: int = _setting(
+        4_000,
+        whole(0),
+        "with adapt: rows of one event after which its level is taken for the new normal; 0 is never",
+        study=True,
+        paper=0,
+    )
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, np.generic):  # numpy's numbers become Python's, which JSON knows
+                value = value.item()
+                object.__setattr__(self, one.name, value)
+            if one.metadata["rule"] is not None:
+                one.metadata["rule"].check(one.name, value)
+        Budget.parse(self.budget)
+        following = self.settle > 0 or self.drift > 0
+        if self.adapt is not None and self.adapt != following:
+            for name in ADAPTING:
+                object.__setattr__(self, name, _DEFAULTS[name] if self.adapt else 0 * _DEFAULTS[name])
+        object.__setattr__(self, "adapt", self.settle > 0 or self.drift > 0)
+
+    @property
+    def hold_rows(self) -> int:
+        """Rows a missing value holds its last one."""
+        return self.window if self.hold is None else self.hold
+
+    def rows_per_alarm(self, period: float | None) -> float:
+        """The budget in rows, `period` seconds apart; of no account, so infinite, where the threshold is given."""
+        return Budget.parse(self.budget).rows_per_alarm(period) if self.threshold == "auto" else float("inf")
+
+    @property
+    def online(self) -> bool:
+        """Whether nothing computed at a row uses a later one."""
+        return self.smooth == 1 or self.smoothing == "trailing"
+
+    @classmethod
+    def of(cls, preset: str = "default", **given: Any) -> Self:
+        """The settings of a preset, with those given (and not None) put over it."""
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise SettingError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
+        cls.known(given)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        for name in ("settle", "drift"):
+            if chosen.get("adapt") is False and chosen.get(name):
+                raise SettingError(f"{name} must be 0 where adapt is False; got {chosen[name]!r}")
+        base = dict(PRESETS[preset])
+        if any(name in chosen for name in ADAPTING):
+            base.pop("adapt", None)  # what settle and drift say: older files know these alone
+        return cls(**{**base, **chosen})
+
+    @classmethod
+    def known(cls, given: Iterable[str]) -> None:
+        """An unknown name is an error that lists the others."""
+        for name in given:
+            if name not in _DEFAULTS:
+                raise SettingError(f"{name} is not a setting; the settings are {', '.join(sorted(_DEFAULTS))}")
+
+    @staticmethod
+    def read(pairs: Iterable[str]) -> dict[str, Any]:
+        """Settings from texts like "width=128": numbers, true, false and null where they read as such."""
+        found: dict[str, Any] = {}
+        for pair in pairs:
+            name, equals, text = pair.partition("=")
+            if not equals:
+                raise SettingError(f"a setting must read NAME=VALUE; got {pair!r}")
+            try:
+                found[name.strip()] = json.loads(text)
+            except ValueError:
+                found[name.strip()] = text.strip()
+        return found
+
+    def to_json(self) -> str:
+        """One JSON object; `from_json` reads it back."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The settings written by `to_json`."""
+        try:
+            return cls.of(**json.loads(text))
+        except (json.JSONDecodeError, TypeError) as error:
+            raise SettingError(f"settings must be a JSON object; got {text[:40]!r}: {error}") from error
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Reads a TOML file of settings; a `preset` key fills the rest."""
+        return cls.of(**cls.table(path))
+
+    @staticmethod
+    def table(path: str | Path) -> dict[str, Any]:
+        """The names and values of a TOML file, as they stand there."""
+        try:
+            return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingError(f"settings file must be readable; got {str(path)!r}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingError(f"settings file must be TOML; got {str(path)!r}: {error}") from error
+
+
+_DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}
+ADAPTING = ("settle", "drift", "accept")  # what `adapt` switches
+
+# What each preset changes in the defaults. The default departs from the paper where that was measured to be better. A
+# learning rate of 1e-3 does not get off the ground in 10 epochs of a short series: on six SMAP and MSL entities 1e-2
+# always ended with a lower validation loss, and on four of them with a lower one than the paper's sizes and 30 epochs.
+# The largest error, in units of each channel's normal one, shows a single broken sensor that the mean hides. A
+# conformal p-value is never 0, so that one row beyond all validation losses does not jump over any threshold. A
+# reset keeps the new evidence, so that a spike after a quiet stretch still counts. A second track sees what is small but lasts; the
+# level that losses are measured against settles and follows drift. docs/calibration.md has what each of these is worth.
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "default": MappingProxyType({}),
+        "paper": MappingProxyType(
+            {one.name: one.metadata["paper"] for one in fields(Settings) if "paper" in one.metadata}
+        ),
+    }
+)
+
+
+def signature() -> inspect.Signature:
+    """`preset`, then every setting by keyword, None where the preset decides."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    given = [
+        inspect.Parameter(one.name, kind, default=None, annotation=f"{one.type} | None") for one in fields(Settings)
+    ]
+    preset = inspect.Parameter("preset", kind, default="default", annotation=str)
+    return inspect.Signature([preset, *given])

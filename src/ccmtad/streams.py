@@ -1,0 +1,182 @@
+"""Many live streams of one model, stepped together."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import snapshot
+from .errors import InputError
+from .frame import nanoseconds
+from .lanes import Lanes, Taken
+from .model import Model
+from .network.engine import Engine
+from .record import NEVER
+from .results import Change, Health, Step, Tally
+from .row import values_of
+
+__all__ = ["Steps", "Streams"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps(Mapping[Hashable, Step]):
+    """The answers for one round of rows, as columns, in the order of `keys`; `steps[key]` makes the `Step` of one.
+
+    `changes` holds only the keys whose events changed.
+    """
+
+    _keys: tuple[Hashable, ...]
+    changes: Mapping[Hashable, tuple[Change, ...]]
+    _taken: Taken
+
+    @cached_property
+    def _place(self) -> dict[Hashable, int]:
+        return {key: i for i, key in enumerate(self._keys)}
+
+    def column(self, name: str) -> NDArray[Any]:
+        """`index`, `ready`, `loss`, `pvalue`, `evidence`, `score` or `alarm`, one value for each key."""
+        answers = self._taken.answers
+        return answers[name] if self._taken.of.compiled else np.array([getattr(answer, name) for answer in answers])
+
+    @property
+    def ready(self) -> Bools:
+        """Whether each row could be judged."""
+        return self.column("ready")
+
+    @property
+    def loss(self) -> Floats:
+        return self.column("loss")
+
+    @property
+    def pvalue(self) -> Floats:
+        return self.column("pvalue")
+
+    @property
+    def evidence(self) -> Floats:
+        return self.column("evidence")
+
+    @property
+    def score(self) -> Floats:
+        return self.column("score")
+
+    @property
+    def alarm(self) -> Bools:
+        return self.column("alarm")
+
+    def __getitem__(self, key: Hashable) -> Step:
+        return self._taken.step(self._place[key], self.changes.get(key, ()))
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class Streams:
+    """Many entities of one model, stepped together: one call for all of them.
+
+    streams = detector.streams(["pump 1", "pump 2"])
+    steps = streams.update({"pump 1": row, "pump 2": other}, time=now)
+    steps.alarm, steps.changes, steps["pump 1"].score
+    """
+
+    def __init__(self, model: Model, keys: Iterable[Hashable], engine: Engine | None = None) -> None:
+        self.model = model
+        self._lane: dict[Hashable, int] = {}
+        names = list(dict.fromkeys(keys))
+        self.lanes = Lanes(model, len(names), engine)
+        self._lane = {key: i for i, key in enumerate(names)}
+        self._free: list[int] = []
+
+    @property
+    def keys(self) -> tuple[Hashable, ...]:
+        """The entities, in the order they were added."""
+        return tuple(self._lane)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._lane
+
+    def __len__(self) -> int:
+        return len(self._lane)
+
+    def add(self, *keys: Hashable) -> None:
+        """New entities, each from its start."""
+        for key in keys:
+            if key in self._lane:
+                raise InputError(f"keys must be new; got {key!r}, which is there already")
+        short = len(set(keys)) - len(self._free)
+        if short > 0:
+            before, more = self.lanes.number, max(short, self.lanes.number)  # doubling: adding stays cheap
+            self.lanes.grow(more)
+            self._free += range(before + more - 1, before - 1, -1)
+        for key in dict.fromkeys(keys):
+            self._lane[key] = self._free.pop()
+
+    def drop(self, *keys: Hashable) -> None:
+        """Forgets entities."""
+        self._known(keys)
+        for key in keys:
+            lane = self._lane.pop(key)
+            self.lanes.clear(lane)
+            self._free.append(lane)
+
+    def update(self, rows: Mapping[Any, Any], time: object = None) -> Steps:
+        """One row for each key given, all of one time, or with a time for each key in a mapping.
+
+        Returns `Steps`: columns, and a `Step` on demand. Bad input is an `InputError` before anything has changed.
+        """
+        keys = tuple(rows)
+        self._known(keys)
+        times = _times(keys, time)
+        channels = self.model.channels
+        values = np.empty((len(keys), len(channels)))
+        for i, row in enumerate(rows.values()):  # all are read before any is taken: an error changes nothing
+            values[i] = values_of(row, channels)
+        lanes = np.array([self._lane[key] for key in keys], dtype=np.int64)
+        taken = self.lanes.update(lanes, values, times)
+        return Steps(keys, {keys[number]: (change,) for number, change in taken.changes()}, taken)
+
+    def snapshot(self) -> dict[Hashable, bytes]:
+        """The whole state of every entity as bytes; `detector.streams(keys, resume=...)` goes on from it."""
+        return {key: snapshot.take(self.lanes, lane) for key, lane in self._lane.items()}
+
+    def resume(self, states: Mapping[Any, bytes]) -> None:
+        """Each of these entities goes on from a snapshot, which must be of this model."""
+        for key, state in states.items():
+            snapshot.restore(self.lanes, self.lane(key), state)
+
+    def tally(self, key: Hashable) -> Tally:
+        """What the stream of an entity has met."""
+        return self.lanes.tally(self.lane(key))
+
+    def health(self, key: Hashable) -> Health:
+        """Whether the calibration still fits an entity."""
+        return self.lanes.health(self.lane(key))
+
+    def lane(self, key: Hashable) -> int:
+        """Where the state of an entity lies."""
+        self._known((key,))
+        return self._lane[key]
+
+    def _known(self, keys: Iterable[Hashable]) -> None:
+        for key in keys:
+            if key not in self._lane:
+                raise InputError(f"rows must be for the keys of these streams; got {key!r}")
+
+
+def _times(keys: Sequence[Hashable], time: object) -> Ints:
+    if not isinstance(time, Mapping):
+        moment = nanoseconds(time)
+        return np.full(len(keys), NEVER if moment is None else moment)
+    if set(time) != set(keys):
+        raise InputError(f"time must be given for the keys of rows; got {list(time)!r}")
+    moments = [nanoseconds(time[key]) for key in keys]
+    return np.array([NEVER if moment is None else moment for moment in moments])
