@@ -1,6 +1,7 @@
 """The detector, end to end."""
 
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ccmtad import CcmtadError, ChannelError, Detector, Event, Frame, InputError, NotFittedError, SettingError
+from ccmtad import CcmtadError, ChannelError, Detector, Event, Frame, InputError, NotFittedError, SettingError, batch
 from ccmtad.simulate import Fault, Run, schedule, simulate
 
 Array = NDArray[np.float64]
@@ -442,7 +443,7 @@ def test_scikit_learn_can_clone_and_set_it() -> None:
     with pytest.raises(SettingError, match="window must be"):
         copy.set_params(window=0)
     assert copy.window == 9
-    assert repr(detector) == "Detector(window=12, budget='1/week')"
+    assert repr(detector) == "Detector(budget='1/week', window=12)"
 
 
 def test_pyods_attributes_are_there(fitted: Detector, plant: Run, faulty: Run) -> None:
@@ -596,3 +597,117 @@ def test_an_event_that_became_the_new_normal_is_said_to_have(plant: Run) -> None
     for other in ({"accept": 0}, {"drift": 0.0}):
         learnt = replace(found.learnt, settings=replace(found.learnt.settings, **other))
         assert not replace(found, learnt=learnt).accepted(long)
+
+
+def test_validation_losses_are_losses_and_not_shares_of_their_level() -> None:
+    rows = waves(900)
+    detector = quick().fit(rows)
+    frame = detector.model_.series(Frame.of(rows))
+    ends = frame.ends[frame.ends >= int(len(rows) * 0.8)]
+    losses = batch.losses(detector.model_.engine, detector.model_.combiner, frame.rows, ends)
+    np.testing.assert_allclose(detector.validation_losses_, np.sort(losses), rtol=1e-6)
+
+
+def test_recalibrating_keeps_alpha_and_needs_no_scikit_learn(tmp_path: Path) -> None:
+    quick(alpha=0.031).fit(waves(900)).save(tmp_path / "m.ccm")
+    np.save(tmp_path / "rows.npy", waves(2_500, seed=1))
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import numpy as np; from ccmtad import Detector\n"
+        "detector = Detector.load('m.ccm').recalibrate(np.load('rows.npy')); print(detector.alpha_)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "0.031\n", done.stderr
+
+
+def test_a_recalibrated_auto_alpha_is_the_fitted_one(fitted: Detector, plant: Run, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "m.ccm")
+    again = Detector.load(tmp_path / "m.ccm").recalibrate(plant.frame)
+    assert len(again.validation_losses_) > 2_000  # enough for another alpha to be found
+    assert again.alpha_ == fitted.alpha_
+    assert again.settings.alpha == "auto"
+
+
+def test_a_loaded_model_reports_the_settings_it_uses() -> None:
+    detector = Detector.load(Path(__file__).parent / "golden" / "model-v1.ccm")
+    assert detector.settings == detector.model_.settings
+    assert detector.settings.persistence == 1  # version 1 knew no other
+
+
+def test_fitting_does_not_judge_the_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    judge = Detector.detect
+
+    def counted(self: Detector, *given: Any, **more: Any) -> Any:
+        calls.append(1)
+        return judge(self, *given, **more)
+
+    monkeypatch.setattr(Detector, "detect", counted)
+    detector = quick().fit(waves())
+    assert not calls
+    assert len(detector.decision_scores_) == 600
+    assert detector.decision_scores_ is detector.decision_scores_
+    assert len(calls) == 1
+
+
+def test_a_detection_keeps_what_was_judged_when_the_caller_changes_it() -> None:
+    rows = waves()
+    result = quick().fit(rows).detect(rows)
+    before = result.frame.values.copy()
+    rows[:] = 0.0
+    np.testing.assert_array_equal(result.frame.values, before)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_an_infinite_value_is_a_missing_one_in_a_batch_as_in_a_stream(
+    fitted: Detector, faulty: Run, value: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = faulty.values[:200].copy()
+    rows[100:103, 4] = value
+    with caplog.at_level(logging.WARNING, "ccmtad"):
+        result = fitted.detect(pd.DataFrame(rows, columns=faulty.channels))
+    assert "recent: 3 infinite values are taken as missing" in caplog.text
+    stream = fitted.stream()
+    np.testing.assert_allclose([stream.update(row).score for row in rows], result.score)
+    with pytest.raises(InputError, match="train must be finite"):
+        quick().fit(rows)
+
+
+def test_a_detection_is_shown_in_one_line(fitted: Detector, faulty: Run) -> None:
+    shown = repr(fitted.detect(faulty.frame))
+    assert shown.startswith("Detection(2,500 rows, ")
+    assert "\n" not in shown
+    assert len(shown) < 200
+
+
+def test_what_is_returned_is_exported(fitted: Detector, faulty: Run) -> None:
+    import ccmtad
+
+    stream = fitted.stream()
+    step = [stream.update(row) for row in faulty.values[:30]][-1]
+    streams = fitted.streams("a")
+    result = fitted.detect(faulty.frame)
+    held = (stream, step, stream.tally, step.health, streams, streams.update({"a": faulty.values[0]}))
+    for thing in (*held, result, result.learnt, fitted.support_, *result.events):
+        assert type(thing).__name__ in ccmtad.__all__
+
+
+BITS = """
+import hashlib, sys
+import numpy as np
+from ccmtad import Detector
+random = np.random.default_rng(0)
+t = np.arange(3_000)[:, None]
+rows = np.sin(t / (5.0 + np.arange(40))) + 0.05 * random.normal(size=(3_000, 40))
+model = Detector(epochs=1, width=32).fit(rows).model_
+print(hashlib.sha256(b"".join(model.weights[name].tobytes() for name in sorted(model.weights))).hexdigest())
+"""
+
+
+def test_the_same_bits_whatever_the_machines_cores() -> None:
+    found = set()
+    for cores in ("1", "2", "5"):
+        environment = os.environ | {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores, "MKL_NUM_THREADS": cores}
+        done = subprocess.run([sys.executable, "-c", BITS], capture_output=True, text=True, check=True, env=environment)
+        found.add(done.stdout)
+    assert len(found) == 1

@@ -170,3 +170,20 @@ def test_missing_and_extra_channels_are_named() -> None:
 def test_unnamed_channels_are_taken_by_position() -> None:
     assert Frame.of(np.zeros((2, 2))).align(("a", "b")).channels == ("a", "b")
     assert Frame.of(pl.DataFrame({"a": [1.0]})).align(("0",), named=False).channels == ("0",)
+
+
+def test_a_numeric_column_called_time_is_the_time() -> None:
+    table = pd.DataFrame({"time": [100.0, 160.0, 220.0], "a": [1.0, 2.0, 3.0]})
+    frame = Frame.of(table)
+    assert frame.channels == ("a",)
+    assert frame.times is not None
+    assert frame.times.astype(np.int64).tolist() == [100 * 10**9, 160 * 10**9, 220 * 10**9]
+    with pytest.raises(InputError, match=r"must have seconds as a time in every row; column 'time' has 1e\+18"):
+        Frame.of(pd.DataFrame({"time": [1e18], "a": [1.0]}))
+
+
+def test_a_frame_is_a_copy_of_the_callers_array() -> None:
+    rows = np.zeros((3, 2))
+    frame = Frame.of(rows)
+    rows[0, 0] = 9.0
+    assert frame.values[0, 0] == 0.0

@@ -20,13 +20,22 @@ ROOT = Path(__file__).parents[1]
 def test_public_names_are_these_and_all_exist() -> None:
     assert ccmtad.__all__ == sorted(ccmtad.__all__)
     assert {name for name in ccmtad.__all__ if not name.endswith("Error")} == {
+        "Budget",
+        "Change",
         "Detection",
         "Detector",
         "Epoch",
         "Event",
         "Frame",
+        "Health",
+        "Learnt",
         "Settings",
         "Step",
+        "Steps",
+        "Stream",
+        "Streams",
+        "Support",
+        "Tally",
     }
     assert {name for name in ccmtad.__all__ if name.endswith("Error")} == set(errors.__all__)
     for name in ccmtad.__all__:

@@ -1,14 +1,16 @@
 """Settings are checked where they are made, and the message has the name, the rule and the value."""
 
+import inspect
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from ccmtad import Detector, SettingError, Settings
-from ccmtad.settings import PRESETS, Budget
+from ccmtad.settings import PRESETS, Budget, signature
 
 BUDGET = (
     'budget must read like "1/10000 rows", "1/week" or "2/day" (units: second, minute, hour, day, week, month); got '
@@ -26,7 +28,7 @@ BUDGET = (
         ({"clusters": "many"}, "clusters must be \"auto\" or a whole number of at least 1; got 'many'"),
         (
             {"clustering": 3},
-            "clustering must be one of 'profile', 'cosine', 'correlation', 'kmeans', 'off'; got 3",
+            "clustering must be one of 'correlation', 'cosine', 'kmeans', 'off', 'profile'; got 3",
         ),
         (
             {"temporal_mixer": "acausal"},
@@ -45,11 +47,15 @@ BUDGET = (
         ({"budget": "sometimes"}, BUDGET + "'sometimes'"),
         ({"budget": "0/day"}, BUDGET + "'0/day'"),
         ({"budget": "1/1.2.3 rows"}, BUDGET + "'1/1.2.3 rows'"),
+        ({"budget": "1/1,5 days"}, BUDGET + "'1/1,5 days'"),
+        ({"budget": "1/10,00 rows"}, BUDGET + "'1/10,00 rows'"),
+        ({"adapt": 1}, "adapt must be None or True or False; got 1"),
+        ({"adapt": False, "settle": 10}, "settle must be 0 where adapt is False; got 10"),
         ({"hold": -1}, "hold must be None or a whole number of at least 0; got -1"),
         ({"gap": 0}, "gap must be a positive number; got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 4294967295; got -1"),
         ({"device": ""}, 'device must be "auto" or a torch device such as "cpu" or "cuda"; got \'\''),
-        ({"seed": 2**32}, "seed must be below 2**32; got 4294967296"),
+        ({"seed": 2**32}, "seed must be a whole number from 0 to 4294967295; got 4294967296"),
         ({"preset": []}, "preset must be one of 'default', 'paper'; got []"),
         ({"preset": "magic"}, "preset must be one of 'default', 'paper'; got 'magic'"),
     ],
@@ -61,7 +67,7 @@ def test_a_setting_out_of_range_says_so_at_once(setting: dict[str, Any], message
 
 
 def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(SettingError, match="windw is not a setting; the settings are accept, alpha, batch_size"):
+    with pytest.raises(SettingError, match="windw is not a setting; the settings are accept, adapt, alpha, batch_size"):
         Settings.of(windw=3)
 
 
@@ -69,10 +75,35 @@ def test_the_detector_has_exactly_the_settings() -> None:
     assert {field.name for field in fields(Settings)} | {"preset"} == set(Detector().get_params())
 
 
-def test_every_setting_is_documented() -> None:
-    assert Settings.__doc__ is not None
-    for field in fields(Settings):
-        assert f"\n    {field.name} " in Settings.__doc__, field.name
+def test_every_setting_says_what_it_means_and_who_meets_it() -> None:
+    for one in fields(Settings):
+        assert one.metadata["means"], one.name
+        assert one.metadata["study"] in (True, False)
+    met = [one.name for one in fields(Settings) if not one.metadata["study"]]
+    assert len(met) <= 15
+    assert {"budget", "window", "adapt", "seed"} <= set(met)
+    assert {"settle", "drift", "accept", "tail"}.isdisjoint(met)
+
+
+def test_the_detectors_signature_names_every_setting() -> None:
+    assert list(inspect.signature(Detector).parameters) == ["preset", *(one.name for one in fields(Settings))]
+    assert inspect.signature(Detector) == signature()
+    assert clone(Detector(width=8, budget="1/week")).get_params() == Detector(width=8, budget="1/week").get_params()
+
+
+def test_adapt_switches_what_stands_behind_it() -> None:
+    assert Settings().adapt
+    off = Settings.of(adapt=False)
+    assert (off.settle, off.drift, off.accept) == (0, 0.0, 0)
+    assert not Settings.of("paper").adapt
+    on = Settings.of("paper", adapt=True)
+    assert (on.settle, on.drift, on.accept, on.tail) == (500, 1e-3, 4_000, "empirical")
+    # Older files know settle, drift and accept alone.
+    assert Settings.of("paper", settle=100).adapt
+    assert Settings.of("paper", settle=100).drift == 0.0
+    assert not Settings.of(settle=0, drift=0.0).adapt
+    for settings in (off, on, Settings.of(settle=0, drift=0.0), Settings.of("paper", drift=0.1)):
+        assert Settings.from_json(settings.to_json()) == settings
 
 
 def test_a_preset_fills_what_is_left_out() -> None:
@@ -114,6 +145,8 @@ def test_settings_are_read_from_toml(tmp_path: Path) -> None:
     [
         ("1/10000 rows", None, 10_000),
         ("1/10,000 rows", 60.0, 10_000),
+        ("1/1_000_000 rows", None, 1_000_000),
+        ("1/1.5 days", 60.0, 2_160),
         ("2 / 100 rows", None, 50),
         ("1/week", 60.0, 10_080),
         ("2/day", 60.0, 720),

@@ -80,7 +80,9 @@ def test_the_fitted_channels_are_no_time(tmp_path: Path) -> None:
     path = written(tmp_path, "ts,a\n1,2\n3,4\n")
     assert read(path, fitted=("ts", "a")).channels == ("ts", "a")
     assert read(path).channels == ("a",)
-    with pytest.raises(InputError, match="must have one time column; got 'date', 'time': choose with --time"):
+    with pytest.raises(
+        InputError, match="must have one time column; got 'date', 'time': choose with time='date', drop='time'"
+    ):
         read(written(tmp_path, "date,time,a\n1,2,3\n"))
 
 
@@ -217,7 +219,7 @@ def test_digits_are_read_by_their_format(tmp_path: Path) -> None:
     assert zeros.values.tolist() == [[1.0], [2.0]]
     german = written(tmp_path, "Zeit;a\n01.03.2026 12:00;1\n01.03.2026 12:01;2\n")
     assert read(german, Reading(time_format="%d.%m.%Y %H:%M")).channels == ("a",)
-    with pytest.raises(InputError, match="--time 'Zeit' with --time-format says how to read it"):
+    with pytest.raises(InputError, match="time='Zeit' with time_format="):
         read(german)
 
 

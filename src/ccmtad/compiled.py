@@ -10,7 +10,6 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache, cached_property
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 __all__ = ["Entry", "available", "kernel"]
@@ -28,8 +27,12 @@ def kernel(function: Function) -> Function:
 
 @cache
 def available() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
+    """Whether numba is installed, and works."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 class Entry:

@@ -1,11 +1,21 @@
 """Baselines see the same rows and the same scorer as the detector."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ccmtad import Detector
-from ccmtad.bench.baselines import PcaError, RandomScore, calibrated
+from ccmtad.bench.baselines import calibrated
+from ccmtad.bench.methods.noise import RandomScore
+from ccmtad.bench.methods.pca import PcaError
+from ccmtad.network.engine import Reconstructor
 from ccmtad.simulate import Fault, Run, simulate
+
+
+def noise(_: object, window: int) -> RandomScore:
+    return RandomScore(window)
 
 
 def test_pca_error_finds_a_large_bias(fitted: Detector, plant: Run) -> None:
@@ -28,19 +38,21 @@ def test_pca_error_is_the_distance_from_the_leading_components() -> None:
 def test_a_random_score_keeps_the_budget_and_no_more(plant: Run) -> None:
     detector = Detector(epochs=1, width=16, budget="1/500 rows").fit(plant.frame)
     run = simulate(20_000, seed=13)
-    result = calibrated(detector, plant.frame, RandomScore).detect(run.frame)
+    result = calibrated(detector, plant.frame, noise).detect(run.frame)
     assert 10 <= len(result.events) <= 100  # 40 at the budget
 
 
 def test_every_seed_has_noise_of_its_own() -> None:
     rows = np.zeros((9, 2), dtype=np.float32)
-    one, same, other = (RandomScore(rows, 2, seed).reconstruct(rows) for seed in (1, 1, 2))
+    one, same, other = (RandomScore(2, seed).reconstruct(rows) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert (one != other).all()
 
 
-@pytest.mark.parametrize("make", [PcaError, RandomScore])
-def test_baselines_have_the_detectors_settings(make: type, fitted: Detector, plant: Run) -> None:
+@pytest.mark.parametrize("make", [PcaError, noise])
+def test_baselines_have_the_detectors_settings(
+    make: Callable[[Any, int], Reconstructor], fitted: Detector, plant: Run
+) -> None:
     model = calibrated(fitted, plant.frame, make).model
     assert model.settings == fitted.settings
     assert len(model.calibration.reference) == len(fitted.validation_losses_)

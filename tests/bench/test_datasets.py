@@ -81,7 +81,7 @@ def test_a_missing_dataset_says_where_to_get_it(tmp_path: Path) -> None:
     for name, cure in (("PSM", "RANSynCoders"), ("SWaT", "ask iTrust .* train.npy"), ("WADI", "WADI_labels.csv there")):
         with pytest.raises(InputError, match=cure):
             next(load(name, tmp_path))
-    with pytest.raises(InputError, match="dataset must be one of MSL, SMAP, SMD, PSM, SWaT, WADI; got 'SWAT'"):
+    with pytest.raises(InputError, match="dataset must be one of MSL, PSM, SMAP, SMD, SWaT, WADI; got 'SWAT'"):
         load("SWAT", tmp_path)
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from ccmtad import FileError, Frame, InputError, MissingExtraError, SettingError, Settings
-from ccmtad.bench import methods, metrics
+from ccmtad.bench import methods
 from ccmtad.bench.datasets import Entity, Truth
 from ccmtad.bench.methods import Fitted, Losses
+from ccmtad.bench.metrics.point import Counts
 from ccmtad.bench.protocol import judge
 from ccmtad.bench.run import Plan, Results, read, run
 from ccmtad.bench.sweep import alphas, search, sweep
-from ccmtad.fit import Lesson
+from ccmtad.fit import TrainingSeries
 from ccmtad.score.accumulate import accumulate
 
 SMALL: dict[str, Any] = {"epochs": 2, "width": 8, "window": 6, "clusters": 1, "device": "cpu"}
@@ -58,12 +59,15 @@ PLAN = Plan((Made(),), ("ccmtad", "pca", "random"), seeds=2, settings=SMALL)
 def test_no_label_reaches_a_method(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[object] = []
 
-    def recorder(lesson: Lesson, test: Frame, every_epoch: bool) -> Fitted:
-        given.extend([lesson, test, every_epoch])
-        return pca(lesson, test, every_epoch)
+    class Recorder(methods.Method):
+        name = "recorder"
 
-    pca = methods.METHODS["pca"]
-    monkeypatch.setattr(methods, "METHODS", {"recorder": recorder})
+        def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:
+            given.extend([series, test, every_epoch])
+            return pca.fit(series, test, every_epoch)
+
+    pca = methods.find("pca")
+    monkeypatch.setattr(methods, "known", lambda: {"recorder": Recorder()})
     run(Plan((Made(),), ("recorder",), seeds=1, settings=SMALL), tmp_path / "r.jsonl")
     assert given
 
@@ -98,8 +102,8 @@ def test_shuffled_labels_give_the_floor() -> None:
     """Where the labels say nothing about the data, a good detector is as good as noise."""
     entity = made("a", rows=4_000)
     settings = Settings.of(**SMALL)
-    lesson = Lesson.of(entity.train, settings)
-    fitted = methods.METHODS["pca"](lesson, entity.test, False)
+    series = TrainingSeries.of(entity.train, settings)
+    fitted = methods.find("pca").fit(series, entity.test)
     truth = entity.truth.anomalous
     honest = judge(fitted, truth, settings, 1_000)["point oracle"].counts.f1
     shuffled = np.random.default_rng(0).permutation(truth)
@@ -108,7 +112,7 @@ def test_shuffled_labels_give_the_floor() -> None:
     assert honest > 0.9
     assert columns["point oracle"].counts.f1 < floor + 0.03
     assert columns["corrected"].counts.f1 < floor + 0.03
-    assert columns["corrected"].pr_auc is not None
+    assert columns["corrected"]["pr_auc"] is not None
 
 
 def test_columns_by_hand() -> None:
@@ -120,24 +124,24 @@ def test_columns_by_hand() -> None:
     settings = Settings.of(alpha=0.05, threshold=1.0)
     columns = judge(Fitted(Losses(validation, test), own=test > 55), truth, settings, 100)
     online, corrected = columns["online"], columns["corrected"]
-    assert (online.rows, online.predicted, online.correct, online.positives) == (62, 2, 2, 3)
-    assert (corrected.predicted, corrected.correct) == (3, 3)  # back to the last row with score 0
-    assert (online.events, online.found, online.false, online.delays) == (1, 1, 0, (1,))
-    assert columns["own"].predicted == 1
-    assert columns["point"].predicted == 2
+    assert [online[name] for name in ("rows", "predicted", "correct", "positives")] == [62, 2, 2, 3]
+    assert (corrected["predicted"], corrected["correct"]) == (3, 3)  # back to the last row with score 0
+    assert [online[name] for name in ("events", "found", "false", "delays")] == [1, 1, 0, (1,)]
+    assert columns["own"]["predicted"] == 1
+    assert columns["point"]["predicted"] == 2
     assert columns["oracle"].counts.f1 == 1.0
 
 
 def test_the_oracle_chooses_the_epoch_from_the_second_on() -> None:
     entity = made("a")
-    good = methods.METHODS["pca"](Lesson.of(entity.train, Settings.of(**SMALL)), entity.test, False).losses
+    good = methods.find("pca").fit(TrainingSeries.of(entity.train, Settings.of(**SMALL)), entity.test).losses
     noise = replace(good, test=np.where(np.isnan(good.test), np.nan, 0.5))
     settings = Settings.of(**SMALL)
     columns = judge(Fitted(noise, (good, noise, good)), entity.truth.anomalous, settings, 1_000)
-    assert columns["oracle epoch"].epoch == 3
+    assert columns["oracle epoch"]["epoch"] == 3
     assert columns["oracle epoch"].counts.f1 > columns["oracle"].counts.f1
     early = judge(Fitted(noise, (good, noise)), entity.truth.anomalous, settings, 1_000)
-    assert early["oracle epoch"].epoch == 2  # the first is never chosen
+    assert early["oracle epoch"]["epoch"] == 2  # the first is never chosen
 
 
 def test_alphas_reach_down_to_where_nothing_is_evidence() -> None:
@@ -161,7 +165,7 @@ def test_the_search_is_the_best_of_its_sweeps() -> None:
         every.append(sweep(accumulate(evidence, 5, "carried"), evidence, truth).best[0])
     assert best.f1 == max(every)
     label = judge_label(best.score, best.evidence, best.threshold)
-    assert metrics.Counts.of(label, truth).f1 == pytest.approx(best.f1)
+    assert Counts.of(label, truth).f1 == pytest.approx(best.f1)
 
 
 def judge_label(score: Any, evidence: Any, threshold: float) -> Any:

@@ -91,3 +91,35 @@ def test_the_learning_rate_is_constant_for_four_epochs_then_decays(monkeypatch: 
 def test_a_device_that_is_not_there_is_a_setting_error() -> None:
     with pytest.raises(SettingError, match=r"device must be one torch can use here; got 'warp'"):
         run(device="warp")
+
+
+def test_a_long_series_is_sampled_anew_in_every_epoch() -> None:
+    seen: list[set[int]] = []
+    original = torch.Tensor.split
+
+    def watched(self: torch.Tensor, size: Any, dim: int = 0) -> Any:
+        if self.dtype == torch.int64 and self.ndim == 1 and torch.is_grad_enabled() is not None:
+            seen.append(set(self.tolist()))
+        return original(self, size, dim)
+
+    torch.Tensor.split = watched  # type: ignore[method-assign,assignment]
+    try:
+        run(epochs=3, epoch_windows=50)
+    finally:
+        torch.Tensor.split = original  # type: ignore[method-assign]
+    learnt = [ends for ends in seen if min(ends) < 300]
+    checked = [ends for ends in seen if min(ends) >= 300]
+    assert [len(ends) for ends in learnt] == [50, 50, 50]
+    assert len(set.union(*learnt)) > 90  # other windows in each epoch
+    assert checked[0] == checked[1] == checked[2]  # what is compared is compared on the same rows
+    assert len(checked[0]) <= 50
+
+
+def test_threads_are_as_they_were_after_training() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        run(threads=1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

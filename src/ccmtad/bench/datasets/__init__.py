@@ -17,7 +17,7 @@ __all__ = ["Dataset", "Entity", "Pair", "Truth", "find", "join", "known", "load"
 
 def known() -> Mapping[str, Callable[[Path], Dataset]]:
     """The published ones by name: each is a class of a file here that has a `name`, and is made of a folder."""
-    return gather("bench.datasets")
+    return dict(sorted(gather("bench.datasets").items()))
 
 
 def find(name: str, folder: str | Path) -> Dataset:
