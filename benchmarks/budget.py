@@ -12,8 +12,8 @@ from scipy.signal import lfilter
 
 from ccmtad import Settings, batch
 from ccmtad.calibrate.calibration import Calibration
-from ccmtad.fit import Lesson
-from ccmtad.score import events
+from ccmtad.fit import TrainingSeries
+from ccmtad.score import combine, events
 from ccmtad.simulate import simulate
 
 BUDGETS = (1_000, 10_000, 100_000)
@@ -36,11 +36,11 @@ def plants(validation: int, runs: int = 3) -> Iterator[tuple[Floats, Floats]]:
     rows = 400_000 if validation >= 20_000 else 100_000
     for seed in range(runs):
         settings = Settings.of(seed=seed, epochs=5)
-        lesson = Lesson.of(simulate(5 * validation, seed=9_000 + seed).frame, settings)
-        engine = lesson.engine(lesson.train().weights)
-        combiner, normal = batch.normal(engine, lesson.rows, lesson.validation, lesson.present, lesson.settings.combine)
-        series = lesson.series(simulate(rows, seed=9_100 + seed).frame)
-        yield normal, batch.losses(engine, combiner, series.rows, series.ends)
+        series = TrainingSeries.of(simulate(5 * validation, seed=9_000 + seed).frame, settings)
+        engine, way = series.engine(series.train().weights), combine.find(settings.combine)
+        combiner, normal = batch.normal(engine, series.rows, series.validation, series.present, way)
+        new = series.series(simulate(rows, seed=9_100 + seed).frame)
+        yield normal, batch.losses(engine, combiner, new.rows, new.ends)
 
 
 def alarms(calibration: Calibration, losses: Floats) -> int:
@@ -57,7 +57,7 @@ def main() -> None:
             for normal, fresh in make(validation):
                 rows += len(fresh)
                 for i, budget in enumerate(BUDGETS):
-                    calibration = batch.calibrate(normal, Settings.of(), budget)
+                    calibration = Calibration.fit(normal, budget, Settings.of())
                     seen[i] += alarms(calibration, fresh)
                     longest.append(0.0 if calibration.support is None else calibration.support.longest)
             cells = " | ".join(f"{rows / max(count, 1):,.0f}" for count in seen)

@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccmtad import Settings, batch
-from ccmtad.bench.baselines import PcaError
 from ccmtad.bench.datasets import find
-from ccmtad.bench.metrics import Counts, event_counts, runs
-from ccmtad.calibrate.budget import simulated_threshold
-from ccmtad.calibrate.calibration import Scores
-from ccmtad.fit import Lesson
+from ccmtad.bench.methods.pca import PcaError
+from ccmtad.bench.metrics.events import event_counts
+from ccmtad.bench.metrics.point import Counts
+from ccmtad.bench.metrics.ranges import runs
+from ccmtad.calibrate.budget import independent_threshold
+from ccmtad.calibrate.calibration import Calibration
+from ccmtad.fit import TrainingSeries
 from ccmtad.network.engine import Reconstructor
-from ccmtad.score import events
+from ccmtad.score import combine, events
 from ccmtad.score.combine import Combiner
+from ccmtad.score.step import Judged
 
 DATASETS = ("MSL", "SMAP", "SMD")
 SEEDS = 3
@@ -38,7 +41,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "combine": "mean", "tail": "empirical", "reset": "everything", "persistence": 1, "settle": 0, "drift": 0.0,
         "accept": 0,
     },
-    "no second, averaged scale (persistence 1)": {"persistence": 1},
+    "no second, averaged track (persistence 1)": {"persistence": 1},
     "no settling (settle 0)": {"settle": 0},
     "no drift following after settling (drift 0)": {"drift": 0.0},
     "neither (settle 0, drift 0)": {"settle": 0, "drift": 0.0, "accept": 0},
@@ -63,18 +66,18 @@ def load(data: Path, cache: Path, seed: int, dataset: str, entity: str) -> dict[
     path = cache / f"{dataset}_{entity.replace(' ', '_')}_{seed}.npz"
     if not path.exists():
         found = find(dataset, data).read(entity)
-        lesson = Lesson.of(found.train, Settings.of(seed=seed))
-        series = lesson.series(found.test)
-        engine = lesson.engine(lesson.train().weights)
-        pca = PcaError(lesson.rows[: lesson.cut], lesson.settings.window)
+        learnt = TrainingSeries.of(found.train, Settings.of(seed=seed))
+        series = learnt.series(found.test)
+        engine = learnt.engine(learnt.train().weights)
+        pca = PcaError(learnt.rows[: learnt.cut], learnt.settings.window)
         np.savez(
             path,
             truth=found.truth.anomalous,
             ends=series.ends,
-            vends=lesson.validation,
-            val=errors(engine, lesson.rows, lesson.validation),
+            vends=learnt.validation,
+            val=errors(engine, learnt.rows, learnt.validation),
             test=errors(engine, series.rows, series.ends),
-            pca_val=errors(pca, lesson.rows, lesson.validation),
+            pca_val=errors(pca, learnt.rows, learnt.validation),
             pca_test=errors(pca, series.rows, series.ends),
         )
     with np.load(path) as held:
@@ -105,15 +108,15 @@ class Total:
                 )
 
 
-def score(held: dict[str, Any], settings: Settings, kind: str = "", independent: bool = False) -> Scores:
+def score(held: dict[str, Any], settings: Settings, kind: str = "", independent: bool = False) -> Judged:
     """What comes after the network."""
     normal, test = held[f"{kind}val"].astype(np.float64), held[f"{kind}test"].astype(np.float64)
-    combiner = Combiner.fit(normal, settings.combine)
-    calibration = batch.calibrate(batch.in_order(combiner.loss(normal), held["vends"]), settings, ROWS_PER_ALARM)
+    combiner = Combiner.fit(normal, combine.find(settings.combine))
+    calibration = Calibration.fit(batch.in_order(combiner.loss(normal), held["vends"]), ROWS_PER_ALARM, settings)
     if independent:
-        allowed = ROWS_PER_ALARM * len(calibration.scales)
-        scales = (replace(s, threshold=simulated_threshold(calibration, s, allowed)) for s in calibration.scales)
-        calibration = replace(calibration, scales=tuple(scales))
+        allowed, rules = ROWS_PER_ALARM * len(calibration.tracks), calibration.rules
+        tracks = (replace(t, threshold=independent_threshold(rules, t, allowed)) for t in calibration.tracks)
+        calibration = replace(calibration, tracks=tuple(tracks))
     return calibration.score(combiner.loss(test))
 
 
@@ -164,7 +167,7 @@ def main() -> None:
         for name, change in variants.items():
             if only not in name:
                 continue
-            settings = replace(base, **{key: value for key, value in change.items() if key != INDEPENDENT})
+            settings = base.but(**{key: value for key, value in change.items() if key != INDEPENDENT})
             totals: dict[tuple[str, int], Total] = defaultdict(Total)
             for dataset in DATASETS:
                 for entity in find(dataset, data).entities():

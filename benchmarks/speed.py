@@ -3,6 +3,10 @@
 Every figure is the median of several alternating repetitions.
 """
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,16 +14,19 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ccmtad import batch
-from ccmtad.bench.metrics import volumes
+from ccmtad import Detector
+from ccmtad.bench.metrics.volume import volumes
 from ccmtad.bench.sweep import sweep
+from ccmtad.calibrate.calibration import Calibration
+from ccmtad.compiled import available
 from ccmtad.model import Model
 from ccmtad.network.clusters import Clusters, widths
-from ccmtad.network.engine import Engine, compiled_kernels
+from ccmtad.network.engine import Engine
 from ccmtad.network.network import Network
+from ccmtad.network.shapes import Architecture
 from ccmtad.network.training import build
 from ccmtad.prepare.scale import Scaler
-from ccmtad.score import events
+from ccmtad.score import combine, events
 from ccmtad.score.accumulate import accumulate
 from ccmtad.score.combine import Combiner
 from ccmtad.settings import Settings
@@ -29,7 +36,7 @@ from ccmtad.stream import Stream
 REPEAT = 5
 ROWS = 4_096
 STEPS = 300
-KERNELS = {"numba": True, "numpy": False} if compiled_kernels() is not None else {"numpy": False}
+KERNELS = {"numba": True, "numpy": False} if available() else {"numpy": False}
 
 
 def medians(*runs: Callable[[], object]) -> list[float]:
@@ -47,13 +54,13 @@ def network_of(channels: int, clusters: int, width: int, expansion: int) -> tupl
     """A network of this shape, untrained, and the model made of its weights."""
     settings = Settings(width=width, expansion=expansion, clusters=clusters)
     grouped = Clusters(np.arange(channels) % clusters)
-    network = build(grouped, settings).eval()
+    network = build(Architecture.of(settings, grouped), settings).eval()
     ones = np.ones(channels)
-    calibration = batch.calibrate(np.random.default_rng(0).exponential(50.0, 10_000), settings, 10_000)
+    calibration = Calibration.fit(np.random.default_rng(0).exponential(50.0, 10_000), 10_000, settings)
     names = tuple(f"c{i}" for i in range(channels))
     model = Model(
         settings, names, True, 1.0, 0 * ones, Scaler(-ones, 2 * ones), grouped, network.weights(),
-        Combiner(ones, "largest"), calibration,
+        Combiner(ones, combine.find("largest")), calibration,
     )  # fmt: skip
     return network, model
 
@@ -67,7 +74,7 @@ def network_speed(channels: int, clusters: int, width: int, expansion: int) -> N
     ends = np.arange(window - 1, ROWS)
     series = torch.as_tensor(single)
     reach = torch.arange(1 - window, 1)
-    engines = {name: Engine(model.weights, model.clusters, model.settings, on) for name, on in KERNELS.items()}
+    engines = {name: Engine(model.weights, model.architecture, on) for name, on in KERNELS.items()}
 
     def torch_batch() -> None:
         with torch.no_grad():
@@ -83,11 +90,15 @@ def network_speed(channels: int, clusters: int, width: int, expansion: int) -> N
         return lambda: [None for _ in engine.errors(single, ends)]
 
     def steps_of(engine: Engine) -> Callable[[], object]:
-        stream = Stream(model)
-        stream.engine = engine
+        stream = Stream(model, engine)
         for row in rows[:window]:
             stream.update(row)
         return lambda: [stream.update(row) for row in rows[:STEPS]]
+
+    def advance_of(engine: Engine) -> Callable[[], object]:
+        one, ready = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
+        ring = np.zeros((1, 2 * window, engine.width), dtype=np.float32)
+        return lambda: [engine.advance(one, one, ready, single[i : i + 1], ring) for i in range(STEPS)]
 
     print(f"\n{channels} channels, {clusters} clusters, width {width}, expansion {expansion}")
     slow, *fast = medians(torch_batch, *(batch_of(engine) for engine in engines.values()))
@@ -97,34 +108,14 @@ def network_speed(channels: int, clusters: int, width: int, expansion: int) -> N
         )
     slow, *fast = medians(torch_steps, *(steps_of(engine) for engine in engines.values()))
     for name, seconds in zip(engines, fast, strict=True):
-        share = where_a_step_goes(engines[name], single)
         micro = 1e6 * seconds / STEPS
-        print(f"  update, {name:<5} {slow / seconds:5.1f} times faster than torch's forward pass ({micro:.0f} µs)")
-        print("    of which " + ", ".join(f"{part} {1e6 * spent:.0f} µs" for part, spent in share.items()))
+        (alone,) = medians(advance_of(engines[name]))
+        print(
+            f"  update, {name:<5} {slow / seconds:5.1f} times faster than torch's forward pass ({micro:.0f} µs, the "
+            f"network {1e6 * alone / STEPS:.0f} of them)"
+        )
     floor, written = multiply_adds(model)
     print(f"  multiply-adds: {floor:,} needed for a step, {written:,} as written out ({written / floor:.0f} times)")
-
-
-def where_a_step_goes(engine: Engine, rows: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> dict[str, float]:
-    """Seconds of the parts of the network in one step; the rest of an update is bookkeeping."""
-    last, window = engine.last, engine.window
-    r = engine.embed(rows[:window])[None]
-    now = r[:, -1]
-    assert last.time is not None
-    assert last.hidden is not None
-    time_mixer, hidden = last.time, last.hidden
-    joined = np.zeros((1, len(last.out.single)))
-
-    def repeat(run: Callable[[], object]) -> Callable[[], object]:
-        return lambda: [run() for _ in range(200)]
-
-    parts = {
-        "embedding": repeat(lambda: engine.embed(rows[:1])),
-        "time mixing": repeat(lambda: time_mixer.last(r)),
-        "embedding mixer": repeat(lambda: engine.kernels.gelu(hidden(now))),
-        "head": repeat(lambda: last.out(joined)),
-    }
-    return {name: seconds / 200 for name, seconds in zip(parts, medians(*parts.values()), strict=True)}
 
 
 def multiply_adds(model: Model) -> tuple[int, int]:
@@ -174,17 +165,44 @@ def following() -> None:
     """A step that follows drift and averages, against one that does neither; everything else alike."""
     _, model = network_of(53, 8, 64, 1)
     rows = np.random.default_rng(0).uniform(-1, 1, (STEPS, 53))
-    plain = replace(model.settings, persistence=1, settle=0, drift=0.0, accept=0)
+    plain = model.settings.but(persistence=1, settle=0, drift=0.0, accept=0)
     losses = np.random.default_rng(0).exponential(50.0, 10_000)
     streams = [
-        Stream(replace(model, settings=settings, calibration=batch.calibrate(losses, settings, 10_000)))
-        for settings in (model.settings, replace(plain, drift=1e-3), plain)
+        Stream(replace(model, settings=settings, calibration=Calibration.fit(losses, 10_000, settings)))
+        for settings in (model.settings, plain.but(drift=1e-3), plain)
     ]
     full, drifting, bare = medians(*(lambda s=s: [s.update(row) for row in rows] for s in streams))
     print(
-        f"following drift adds {drifting / bare - 1:.1%} to a step, the averaged scale another "
+        f"following drift adds {drifting / bare - 1:.1%} to a step, the averaged track another "
         f"{(full - drifting) / bare:.1%} ({1e6 * bare / STEPS:.0f} µs without)"
     )
+
+
+FIRST = """
+import sys, time
+import numpy as np
+from ccmtad import Detector
+stream = Detector.load(sys.argv[1]).stream()
+start = time.perf_counter()
+stream.update(np.zeros(len(stream.model.channels)))
+print(time.perf_counter() - start)
+"""
+
+
+def first_step() -> None:
+    """The first update of a new process, in seconds: compiled then, and compiled before."""
+    with tempfile.TemporaryDirectory() as folder:
+        Detector(epochs=1, width=8).fit(simulate(2_000).frame).save(f"{folder}/model.ccm")
+        for what in ("cold", "cached"):
+            where = os.environ | {"NUMBA_CACHE_DIR": f"{folder}/cache"}
+            run = subprocess.run(
+                [sys.executable, "-c", FIRST, f"{folder}/model.ccm"],
+                env=where,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            print(f"first step of a new process, {what}: {float(run.stdout):.2f} s")
 
 
 def volume(rows: int = 100_000, window: int = 3) -> None:
@@ -222,6 +240,8 @@ if __name__ == "__main__":
         network_speed(*shape)
     print()
     following()
+    if available():
+        first_step()
     thresholds()
     volume()
     plant()

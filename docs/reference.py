@@ -39,15 +39,14 @@ def flags(command: object) -> str:
     return "\n".join(lines)
 
 
-def settings() -> str:
-    """Every setting, what it means, and what the presets set it to."""
-    described = re.findall(r"^    (\w+)  +(\S.*(?:\n {20,}\S.*)*)", Settings.__doc__ or "", re.MULTILINE)
-    meaning = {name: " ".join(text.split()) for name, text in described}
+def settings(study: bool) -> str:
+    """Every setting of a group, what it means, and what the presets set it to."""
     usual, paper = asdict(Settings()), PRESETS["paper"]
     lines = ["| setting | default | paper | |", "| --- | --- | --- | --- |"]
-    for field in fields(Settings):
-        other = f"`{paper[field.name]}`" if field.name in paper else ""
-        lines.append(f"| `{field.name}` | `{usual[field.name]}` | {other} | {meaning[field.name]} |")
+    for one in fields(Settings):
+        if one.metadata["study"] == study:
+            other = f"`{paper[one.name]}`" if one.name in paper else ""
+            lines.append(f"| `{one.name}` | `{usual[one.name]}` | {other} | {one.metadata['means']} |")
     return "\n".join(lines)
 
 
@@ -61,7 +60,10 @@ def filled(text: str, tables: dict[str, str]) -> str:
 
 
 def main() -> None:
-    tables = {name: flags(command) for name, command in commands().items()} | {"settings": settings()}
+    tables = {name: flags(command) for name, command in commands().items()} | {
+        "settings": settings(study=False),
+        "study settings": settings(study=True),
+    }
     for name in ("commands.md", "settings.md"):
         path = DOCS / name
         text = path.read_text(encoding="utf-8")

@@ -88,7 +88,7 @@ def test_saving_through_a_link_keeps_the_link_and_the_mode(tmp_path: Path) -> No
 
 def test_a_model_of_numpy_settings_can_be_saved(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 2))
-    detector = Detector(epochs=1, width=4, window=np.int64(4), learning_rate=np.float32(0.01)).fit(rows)  # type: ignore[arg-type]
+    detector = Detector(epochs=1, width=4, window=np.int64(4), learning_rate=np.float32(0.01)).fit(rows)
     detector.save(tmp_path / "x.ccm")
     assert Detector.load(tmp_path / "x.ccm").settings == detector.settings
 

@@ -102,6 +102,10 @@ def test_adapt_switches_what_stands_behind_it() -> None:
     assert Settings.of("paper", settle=100).adapt
     assert Settings.of("paper", settle=100).drift == 0.0
     assert not Settings.of(settle=0, drift=0.0).adapt
+    assert not Settings().but(settle=0, drift=0.0).adapt
+    assert Settings.of("paper").but(adapt=True) == on
+    assert Settings().but(adapt=False) == off
+    assert Settings().but(width=9).settle == 500
     for settings in (off, on, Settings.of(settle=0, drift=0.0), Settings.of("paper", drift=0.1)):
         assert Settings.from_json(settings.to_json()) == settings
 

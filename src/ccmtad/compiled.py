@@ -12,16 +12,22 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-__all__ = ["Entry", "available", "kernel"]
+__all__ = ["Entry", "available", "fast_kernel", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_KERNELS: list[Callable[..., Any]] = []
+_KERNELS: dict[Callable[..., Any], bool] = {}
 
 
 def kernel(function: Function) -> Function:
     """Marks a function that compiled code may call; for the interpreter it stays what it is."""
-    _KERNELS.append(function)
+    _KERNELS[function] = False
+    return function
+
+
+def fast_kernel(function: Function) -> Function:
+    """The same, compiled with quick mathematics: only where no infinity and no NaN is ever looked at."""
+    _KERNELS[function] = True
     return function
 
 
@@ -87,9 +93,10 @@ def _register(number: int) -> str:  # noqa: ARG001  kernels may have been added 
         def _overloaded(a: Any, x: Any, lo: Any, hi: Any) -> Any:  # noqa: ARG001  numba wants the arguments by these names
             return _bisect
 
-    for function in _KERNELS:
+    for function, fastmath in _KERNELS.items():
         if function not in _seen:
-            register_jitable(function)
+            options: Any = {"fastmath": fastmath, "error_model": "numpy"}
+            register_jitable(**options)(function)
             _seen.add(function)
     files = sorted({function.__code__.co_filename for function in _KERNELS})
     digest = hashlib.sha256()

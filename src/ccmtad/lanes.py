@@ -8,7 +8,6 @@ each stream; a snapshot is a lane.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from .compiled import Entry, kernel
 from .errors import InputError
 from .model import Model
 from .network.engine import Engine
+from .network.kernels import advance
 from .prepare import live, timeline
 from .prepare.timeline import GAP, LATE, UNTIMED
 from .record import NEVER, Layout, readable
@@ -54,6 +54,15 @@ ANSWER = Layout(
 @kernel
 def _arrive(stream: Any, answer: Any, records: Any, held: Any, age: Any, time: int, pause: int, fallback: Any) -> bool:
     """A row has come: its time. Whether it counts."""
+    answer.ready = False
+    answer.loss = math.nan
+    answer.pvalue = 1.0
+    answer.evidence = 0.0
+    answer.score = 0.0
+    answer.alarm = False
+    answer.change = 0
+    answer.gone = 0
+    answer.accepting = False
     answer.index = stream.rows
     stream.rows = stream.rows + 1
     odd, waited = timeline.take(stream, time, pause)
@@ -86,6 +95,7 @@ def _placed(stream: Any, answer: Any, records: Any, gone: int, any_present: bool
     return slot  # type: ignore[no-any-return]
 
 
+@kernel
 def _take(
     lanes: Any, values: Any, times: Any, pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any,
     streams: Any, records: Any, held: Any, age: Any, averaged: Any, answers: Any, slots: Any, x: Any, present: Any,
@@ -150,25 +160,52 @@ def _score(
         answer.risen = risen(records[k], looks)
 
 
+@kernel
 def _judge(
-    lanes: Any, times: Any, x: Any, back: Any, present: Any, unit: Any, most: int, errors: Any, losses: Any,
+    lanes: Any, times: Any, x: Any, back: Any, present: Any, unit: Any, most: int,
     streams: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
     strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
-    """Everything after the network."""
+    """Everything after the network; what came back becomes the squared errors."""
+    losses = np.empty(len(lanes))
     for n in range(len(lanes)):
         if answers[n].ready:
             for c in range(len(unit)):
                 difference = x[n, c] - back[n, c]
-                errors[n, c] = difference * difference
-            losses[n] = loss_of(errors[n], unit, present[n], most)
+                back[n, c] = difference * difference
+            losses[n] = loss_of(back[n], unit, present[n], most)
     _score(
         lanes, times, losses, streams, records, recent, settling, rules, looks, references, pvalues, strengths, normal,
         answers,
     )  # fmt: skip
 
 
-TAKE, JUDGE = Entry(_take), Entry(_judge)
+def _update(
+    lanes: Any, values: Any, times: Any, answers: Any, slots: Any, ready: Any, x: Any, present: Any, back: Any,
+    streams: Any, records: Any, recent: Any, settling: Any, held: Any, age: Any, averaged: Any, ring: Any,
+    pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any, unit: Any, most: int,
+    embedding: Any, embedding_bias: Any, spans: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any,
+    last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any,
+    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
+) -> None:  # fmt: skip
+    """The whole way of a row, in one call."""
+    _take(
+        lanes, values, times, pause, window, hold, low, gain, fallback, streams, records, held, age, averaged, answers,
+        slots, x, present,
+    )  # fmt: skip
+    for n in range(len(lanes)):
+        ready[n] = answers[n].ready
+    advance(
+        lanes, slots, ready, x, ring, embedding, embedding_bias, spans, mixes, first, reach, bias, weight, last_bias,
+        mixes_width, hidden, hidden_bias, head, head_bias, back,
+    )  # fmt: skip
+    _judge(
+        lanes, times, x, back, present, unit, most, streams, records, recent, settling, rules, looks, references,
+        pvalues, strengths, normal, answers,
+    )  # fmt: skip
+
+
+UPDATE, TAKE, JUDGE = Entry(_update), Entry(_take), Entry(_judge)
 
 
 class Lanes:
@@ -190,47 +227,67 @@ class Lanes:
     def _fresh(self, number: int) -> None:
         settings, channels = self.model.settings, len(self.model.channels)
         self.number = number
+        self._scratch = _scratch(1)
         self.memory = self.model.calibration.rules.memory(LAYOUT, number, self.compiled)
         self.held = np.tile(self.model.fallback, (number, 1))  # the last value of each channel
         self.age = np.full((number, channels), -1)  # rows since then; -1: none yet
         self.averaged = np.zeros((number, settings.smooth, channels))  # ring of scaled rows
         self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
+        combiner = self.model.combiner
+        self._state = (
+            *self.memory.all, self.held, self.age, self.averaged, self.ring, *self._preparing, combiner.unit,
+            combiner.way.most,
+        )  # fmt: skip
 
     def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
         """One row for each of the `lanes`."""
         rows, channels = len(lanes), len(self.model.channels)
-        answers = ANSWER.many(rows, self.compiled)
-        slots, x = np.empty(rows, dtype=np.int64), np.empty((rows, channels), dtype=np.float32)
-        present = np.empty((rows, channels), dtype=np.bool_)
+        x, present = np.empty((rows, channels), dtype=np.float32), np.empty((rows, channels), dtype=np.bool_)
+        slots, ready = self._scratch if rows == 1 else _scratch(rows)
+        parts = self.engine.parts
+        if parts is not None:
+            # `_arrive` fills an answer: a record as it starts costs more than a small network.
+            answers, back = np.empty(rows, ANSWER.dtype), np.empty((rows, channels))
+            UPDATE.fast(
+                lanes, values, times, answers, slots, ready, x, present, back, *self._state, *parts, *self._rules
+            )
+            return Taken(self, lanes, values, answers, x, back, present)
+        return self._update_in_parts(lanes, values, times, slots, x, present)
+
+    def _update_in_parts(
+        self, lanes: Ints, values: Floats, times: Ints, slots: Ints, x: NDArray[np.float32], present: Bools
+    ) -> "Taken":
+        """The same where the network is not compiled, or has several blocks."""
+        answers, combiner = ANSWER.many(len(lanes), self.compiled), self.model.combiner
         streams, records, *_ = self.memory.all
         given: tuple[Any, ...] = (lanes, values, times)
         if not self.compiled:
             given = (lanes.tolist(), values, times.tolist())
         take: Any = TAKE.fast if self.compiled else _take_plain
-        take(
-            *given, *self._preparing, streams, records, self.held, self.age, self.averaged, answers,
-            slots, x, present,
-        )  # fmt: skip
-        combiner = self.model.combiner
-        errors: Floats
+        take(*given, *self._preparing, streams, records, self.held, self.age, self.averaged, answers, slots, x, present)
+        ready = [bool(answer["ready"]) if self.compiled else answer.ready for answer in answers]
+        back = self.engine.advance(lanes, slots, np.array(ready), x, self.ring)
         if self.compiled:
-            back = self.engine.advance(lanes, slots, answers["ready"], x, self.ring)
-            errors, losses = np.empty((rows, channels)), np.empty(rows)
             JUDGE.fast(
-                lanes, times, x, back, present, combiner.unit, combiner.way.most, errors, losses, *self.memory.all,
-                *self._rules, answers,
-            )  # fmt: skip
-        else:
-            ready = [answer.ready for answer in answers]
-            back = self.engine.advance(lanes, slots, np.array(ready), x, self.ring)
-            errors = np.square(x - back)
-            if not all(ready):  # nothing was made of those
-                errors[~np.array(ready)] = 0.0
-            there = present if any(answer.gone for answer in answers) else None
-            judged = combiner.loss(errors, there).tolist()
-            score: Any = _score
-            score(given[0], given[2], judged, *self.memory.all, *self._rules, answers)
+                lanes,
+                times,
+                x,
+                back,
+                present,
+                combiner.unit,
+                combiner.way.most,
+                *self.memory.all,
+                *self._rules,
+                answers,
+            )
+            return Taken(self, lanes, values, answers, x, back, present)
+        errors: Floats = np.square(x - back)
+        if not all(ready):  # nothing was made of those
+            errors[~np.array(ready)] = 0.0
+        there = present if any(answer.gone for answer in answers) else None
+        score: Any = _score
+        score(given[0], given[2], combiner.loss(errors, there).tolist(), *self.memory.all, *self._rules, answers)
         return Taken(self, lanes, values, answers, x, errors, present)
 
     def health(self, lane: int) -> Health:
@@ -296,10 +353,15 @@ class Lanes:
             kept[lane] = arrays[name] if self.compiled else arrays[name].tolist()
 
 
+def _scratch(rows: int) -> tuple[Ints, Bools]:
+    """Slots, and whether rows are ready."""
+    return np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.bool_)
+
+
 ARRAYS = ("held", "age", "averaged", "ring", "blame")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Taken:
     """One round of rows, judged."""
 
@@ -310,6 +372,13 @@ class Taken:
     x: NDArray[np.float32]  # (rows, channels) scaled
     errors: Floats  # (rows, channels) squared; anything where a row was not ready
     present: Bools  # (rows, channels)
+
+    @property
+    def changed(self) -> bool:
+        """Whether any row changed an event."""
+        if self.of.compiled:
+            return bool(self.answers["change"].any())
+        return any(answer.change for answer in self.answers)
 
     def changes(self) -> Iterator[tuple[int, Change]]:
         """Adds the rows in alarm to the blame of their events; which rows changed an event, and how."""
@@ -335,22 +404,30 @@ class Taken:
 
     def step(self, number: int, changes: tuple[Change, ...]) -> Step:
         """The answer for one row."""
-        if self.of.compiled:
-            answer = self.answers[number].item()
-        else:
-            answer = tuple(vars(self.answers[number]).values())
-        index, ready, loss, pvalue, evidence, score, alarm, _, odd, waited, gone, accepting, *health = answer
+        index, ready, loss, pvalue, evidence, score, alarm, _, odd, waited, gone, accepting, *health = self.answer(
+            number
+        )
         notes = self._notes(number, odd, waited, gone, accepting) if odd or gone or accepting else ()
-        made = object.__new__(Step)  # as the class would, but for one call a field
-        made.__dict__.update(
-            index=index, ready=ready, loss=loss, pvalue=pvalue, evidence=evidence, score=score, alarm=alarm,
-            changes=changes, notes=notes, _health=health,
-            _blame=partial(self.blame, number) if ready else partial(np.zeros, len(self.of.model.channels), np.float32),
+        made: Step = object.__new__(Step)  # as the class would, but for one call a field
+        object.__setattr__(
+            made, "__dict__",
+            {
+                "index": index, "ready": ready, "loss": loss, "pvalue": pvalue, "evidence": evidence, "score": score,
+                "alarm": alarm, "changes": changes, "notes": notes, "_health": health, "_of": (self, number),
+            },
         )  # fmt: skip
         return made
 
+    def answer(self, number: int) -> tuple[Any, ...]:
+        """What the step wrote, in the order of its fields."""
+        if self.of.compiled:
+            return self.answers[number].item()  # type: ignore[no-any-return]
+        return tuple(vars(self.answers[number]).values())
+
     def blame(self, number: int) -> NDArray[np.float32]:
-        """(channels,): each channel's share of the loss of a row."""
+        """(channels,): each channel's share of the loss of a row; 0 where the row was not judged."""
+        if not self.answer(number)[1]:
+            return np.zeros(len(self.of.model.channels), dtype=np.float32)
         row, model = slice(number, number + 1), self.of.model
         there = model.blamable(self.x[row], self.present[row])
         shares: NDArray[np.float32] = model.combiner.blame(self.errors[row], there)[0].astype(np.float32)

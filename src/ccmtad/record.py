@@ -65,7 +65,7 @@ class Layout:
 
     def many(self, number: int, compiled: bool) -> Records:
         """So many records, one after the other."""
-        return self._first.repeat(number) if compiled else [self.plain() for _ in range(number)]
+        return self.array(number) if compiled else [self.plain() for _ in range(number)]
 
     def of(self, compiled: bool, rows: Sequence[Mapping[str, Any]]) -> Records:
         """Records with these values."""

@@ -98,8 +98,9 @@ class Event:
         blame: Floats,
     ) -> Self:
         """From its start, alarm and end, and what each of all channels is blamed for."""
-        order = [int(i) for i in np.argsort(-blame, kind="stable") if blame[i] > 0]
-        return cls(*rows, severity, tuple(channels[i] for i in order), tuple(float(blame[i]) for i in order), *times)
+        order = np.argsort(-blame, kind="stable")[: int((blame > 0).sum())]
+        names = tuple([channels[i] for i in order.tolist()])
+        return cls(*rows, severity, names, tuple(blame[order].astype(np.float64).tolist()), *times)
 
     @property
     def id(self) -> str:
@@ -289,7 +290,7 @@ class Step:
     changes: tuple[Change, ...]  # what the row did to events; there may be several at once
     notes: tuple[str, ...]  # what was odd about the row: late, missing values, a gap
     _health: tuple[int, float, float] = field(repr=False)
-    _blame: Callable[[], NDArray[np.float32]] = field(repr=False)
+    _of: tuple[Any, int] = field(repr=False)  # the round of rows it was one of, and its place there
 
     @property
     def health(self) -> Health:
@@ -299,4 +300,6 @@ class Step:
     @property
     def blame(self) -> NDArray[np.float32]:
         """(channels,): each channel's share of the loss; 0 where the row or the channel was not judged."""
-        return self._blame()
+        rows, number = self._of
+        share: NDArray[np.float32] = rows.blame(number)
+        return share

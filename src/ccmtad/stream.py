@@ -28,6 +28,7 @@ class Stream:
     def __init__(self, model: Model, engine: Engine | None = None) -> None:
         self.model = model
         self.lanes = Lanes(model, 1, engine)
+        self._time = np.empty(1, dtype=np.int64)
 
     def update(self, row: Any, time: object = None) -> Step:
         """Judges the newest row: a sequence or array in the order of the channels, or a mapping by name.
@@ -36,8 +37,9 @@ class Stream:
         a `Step`. Bad input is an `InputError` before anything has changed.
         """
         values, moment = values_of(row, self.model.channels), nanoseconds(time)
-        taken = self.lanes.update(ONE, values[None], np.array([NEVER if moment is None else moment]))
-        return taken.step(0, tuple(change for _, change in taken.changes()))
+        self._time[0] = NEVER if moment is None else moment
+        taken = self.lanes.update(ONE, values.reshape(1, -1), self._time)
+        return taken.step(0, tuple(change for _, change in taken.changes()) if taken.changed else ())
 
     def snapshot(self) -> bytes:
         """The whole state as bytes: `detector.stream(resume=...)` goes on from it, in this process or another."""

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ccmtad import Detector, Frame
-from ccmtad.live.journal import plain
+from ccmtad.results import plain
 from ccmtad.simulate import Run, schedule, simulate
 from ccmtad.tables import read
 

@@ -94,8 +94,8 @@ def killed_and_resumed(model: Path, lines: list[str], folder: Path, kills: int, 
     places = sorted(dice.randrange(1, len(text)) for _ in range(kills - 1))
     command = [*COMMAND, "watch", str(model), str(source), "--state", str(state), "--quiet"]
     for first, last in pairwise([0, *places, len(text)]):
-        with source.open("ab", buffering=0) as file:
-            file.write(text[first:last])
+        with source.open("ab", buffering=0) as appended:
+            appended.write(text[first:last])
         size, rows = out.stat().st_size, rows_saved(state)
 
         def at_work(size: int = size, rows: int = rows) -> bool:

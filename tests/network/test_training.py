@@ -93,20 +93,17 @@ def test_a_device_that_is_not_there_is_a_setting_error() -> None:
         run(device="warp")
 
 
-def test_a_long_series_is_sampled_anew_in_every_epoch() -> None:
+def test_a_long_series_is_sampled_anew_in_every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[int]] = []
-    original = torch.Tensor.split
+    original: Any = torch.Tensor.split
 
     def watched(self: torch.Tensor, size: Any, dim: int = 0) -> Any:
-        if self.dtype == torch.int64 and self.ndim == 1 and torch.is_grad_enabled() is not None:
+        if self.dtype == torch.int64 and self.ndim == 1:
             seen.append(set(self.tolist()))
         return original(self, size, dim)
 
-    torch.Tensor.split = watched  # type: ignore[method-assign,assignment]
-    try:
-        run(epochs=3, epoch_windows=50)
-    finally:
-        torch.Tensor.split = original  # type: ignore[method-assign]
+    monkeypatch.setattr(torch.Tensor, "split", watched)
+    run(epochs=3, epoch_windows=50)
     learnt = [ends for ends in seen if min(ends) < 300]
     checked = [ends for ends in seen if min(ends) >= 300]
     assert [len(ends) for ends in learnt] == [50, 50, 50]

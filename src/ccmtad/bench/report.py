@@ -19,8 +19,9 @@ Columns that have seen no label: **online** rows in alarm when they arrived; **c
 contamination.
 
 Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two tracks, \
-for the p-values of the one that led); **oracle epoch** also the epoch of training (for the random score: the best of \
-as many draws); **point oracle** the threshold alone.
+for the p-values of the one that led); **oracle epoch** also the epoch of training, all by the best F1 (for the \
+random score: the best of as many draws; the paper's authors choose the epoch by its best point F1: another figure); \
+**point oracle** the threshold alone.
 
 Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed. **PR-AUC**: \
 trapezoid under the exact curve over thresholds. **VUS**: TSB-AD's definition, window 100, 250 thresholds, of the \

@@ -248,6 +248,7 @@ class Engine(Reconstructor):
         self.window, self.channels = shape.window, shape.channels
         self.embedding = Dense(_dense_embedding(weights, shape).before(Affine.norm(weights, "norm")))
         self.width = self.embedding.single.shape[1]
+        self.spans = shape.spans
         *inner, last = (f"mixers.{i}" for i in range(shape.mixers))
         self.inner = [InnerMixer(weights, name, shape, self.compiled) for name in inner]
         self.last = LastMixer(weights, last, shape, self.compiled)
@@ -277,10 +278,6 @@ class Engine(Reconstructor):
         `ring` (streams, 2 windows, width) keeps embedded rows, each twice, so that a window is always in one piece;
         `slots` are the places of the new ones, -1 for a row that is left out. What is not ready comes back as anything.
         """
-        if self.compiled and not self.inner:
-            back = np.empty((len(streams), self.channels))
-            kernels.ADVANCE.fast(streams, slots, ready, x, ring, *self._parts, back)
-            return back
         if len(streams) == 1:
             return self._advance_one(int(streams[0]), int(slots[0]), bool(ready[0]), x, ring)
         new = np.flatnonzero(slots >= 0)
@@ -301,15 +298,17 @@ class Engine(Reconstructor):
         return self.reconstruct_windows(ring[stream, slot + 1 : slot + 1 + self.window][None])
 
     @cached_property
-    def _parts(self) -> tuple[Any, ...]:
-        """Everything that a compiled step of one mixer block needs, in its order."""
+    def parts(self) -> tuple[Any, ...] | None:
+        """Everything that a compiled step needs (`kernels.advance`), in its order; None where this cannot be one."""
+        if not self.compiled or self.inner:
+            return None
         last, nothing, none = self.last, np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.float32)
         empty = (nothing, np.zeros(0, dtype=np.int64), none, none, np.float32(0))
         hidden = (nothing, np.zeros(0)) if last.hidden is None else (last.hidden.single, last.hidden.linear.bias)
         return (
-            self.embedding.single, self.embedding.linear.bias,
+            self.embedding.single, self.embedding.linear.bias, self.spans,
             last.time is not None, *(empty if last.time is None else last.time.last_parts),
-            last.hidden is not None, *hidden, last.out.single, last.out.linear.bias,
+            last.hidden is not None, *hidden, np.ascontiguousarray(last.out.single.T), last.out.linear.bias,
         )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import Entry, kernel
+from ..compiled import Entry, fast_kernel
 
-__all__ = ["ADVANCE", "GELU", "MIX_ROWS", "MIX_WINDOWS"]
+__all__ = ["GELU", "MIX_ROWS", "MIX_WINDOWS", "advance"]
 
 EDGE = np.float32(5.6)
 P0, P1, P2, P3, P4, P5 = (
@@ -24,7 +24,7 @@ Q0, Q1, Q2, Q3, Q4, Q5 = (
 HALF = np.float32(0.5)
 
 
-@kernel
+@fast_kernel
 def _gelu(x: Any) -> Any:
     z = min(max(x, -EDGE), EDGE)
     u = z * z
@@ -34,7 +34,7 @@ def _gelu(x: Any) -> Any:
     return half + half * (z * top / bottom)
 
 
-@kernel
+@fast_kernel
 def _mix(r: Any, first: Any, reach: Any, bias: Any, weight: Any, hidden: Any, out: Any) -> None:
     """Adds to out the last position of both maps along time, with GELU between them: (time, width) to (width,)
 
@@ -59,7 +59,7 @@ def _mix(r: Any, first: Any, reach: Any, bias: Any, weight: Any, hidden: Any, ou
             out[c] += w * _gelu(hidden[c])
 
 
-@kernel
+@fast_kernel
 def _times(x: Any, matrix: Any, out: Any) -> None:
     """Adds x @ matrix to out in double precision; half the memory of a double matrix is what makes it fast."""
     rows, columns = matrix.shape
@@ -72,6 +72,29 @@ def _times(x: Any, matrix: Any, out: Any) -> None:
         a = np.float64(x[i])
         for j in range(columns):
             out[j] += a * matrix[i, j]
+
+
+@fast_kernel
+def _dots(matrix: Any, x: Any, out: Any) -> None:
+    """Adds matrix @ x to out in double precision: for few rows of many columns."""
+    rows, columns = matrix.shape
+    whole = rows - rows % 4
+    for j in range(0, whole, 4):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(columns):
+            a += x[i] * matrix[j, i]
+            b += x[i] * matrix[j + 1, i]
+            c += x[i] * matrix[j + 2, i]
+            d += x[i] * matrix[j + 3, i]
+        out[j] += a
+        out[j + 1] += b
+        out[j + 2] += c
+        out[j + 3] += d
+    for j in range(whole, rows):
+        a = 0.0
+        for i in range(columns):
+            a += x[i] * matrix[j, i]
+        out[j] += a
 
 
 def _gelus(x: Any) -> Any:
@@ -102,8 +125,9 @@ def _mix_windows(windows: Any, first: Any, reach: Any, bias: Any, weight: Any, l
     return out
 
 
-def _advance(
-    streams: Any, slots: Any, ready: Any, x: Any, ring: Any, embedding: Any, embedding_bias: Any,
+@fast_kernel
+def advance(
+    streams: Any, slots: Any, ready: Any, x: Any, ring: Any, embedding: Any, embedding_bias: Any, spans: Any,
     mixes: bool, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any,
     mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any, back: Any,
 ) -> None:  # fmt: skip
@@ -114,13 +138,16 @@ def _advance(
     mixed = np.empty(width, dtype=np.float32)
     double = np.empty(width, dtype=np.float64)
     inner = np.empty(len(hidden_bias), dtype=np.float64)
-    joined = np.empty(len(head), dtype=np.float64)
+    joined = np.empty(head.shape[1], dtype=np.float64)
     for n in range(len(streams)):
         k, slot = streams[n], slots[n]
         if slot < 0:
             continue
         double[:] = embedding_bias
-        _times(x[n], embedding, double)
+        for i in range(len(spans)):  # a channel reaches only its own cluster's part
+            value = np.float64(x[n, i])
+            for c in range(spans[i, 0], spans[i, 1]):
+                double[c] += value * embedding[i, c]
         for c in range(width):
             ring[k, slot, c] = np.float32(double[c])
             ring[k, slot + window, c] = np.float32(double[c])
@@ -144,10 +171,9 @@ def _advance(
             for c in range(len(inner)):
                 joined[2 * width + c] = _gelu(inner[c])
         back[n] = head_bias
-        _times(joined, head, back[n])
+        _dots(head, joined, back[n])
 
 
 GELU = Entry(_gelus, fastmath=True)
 MIX_ROWS = Entry(_mix_rows, fastmath=True)
 MIX_WINDOWS = Entry(_mix_windows, fastmath=True)
-ADVANCE = Entry(_advance, fastmath=True)

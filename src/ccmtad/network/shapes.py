@@ -42,6 +42,15 @@ class Architecture:
         return sum(self.widths)
 
     @cached_property
+    def spans(self) -> NDArray[np.int64]:
+        """(channels, 2): the part of the embedding, from and to, that each channel reaches."""
+        found, first = np.zeros((self.channels, 2), dtype=np.int64), 0
+        for members, width in zip(self.members, self.widths, strict=True):
+            found[members] = first, first + width
+            first += width
+        return found
+
+    @cached_property
     def gate(self) -> NDArray[np.float32]:
         """(time in, time out): what the weights along time are multiplied by, so that no position sees a later one."""
         gate: NDArray[np.float32] = np.ones((self.window, self.window), dtype=np.float32)

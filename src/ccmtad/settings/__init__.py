@@ -192,6 +192,15 @@ class Settings:
                 object.__setattr__(self, name, _DEFAULTS[name] if self.adapt else 0 * _DEFAULTS[name])
         object.__setattr__(self, "adapt", self.settle > 0 or self.drift > 0)
 
+    def but(self, **change: Any) -> Self:
+        """These settings with some changed."""
+        kept = asdict(self)
+        if "adapt" in change:
+            kept = {name: value for name, value in kept.items() if name not in ADAPTING}
+        elif change.keys() & set(ADAPTING):
+            del kept["adapt"]  # it follows from them
+        return type(self)(**{**kept, **change})
+
     @property
     def hold_rows(self) -> int:
         """Rows a missing value holds its last one."""
@@ -278,8 +287,9 @@ ADAPTING = ("settle", "drift", "accept")  # what `adapt` switches
 # always ended with a lower validation loss, and on four of them with a lower one than the paper's sizes and 30 epochs.
 # The largest error, in units of each channel's normal one, shows a single broken sensor that the mean hides. A
 # conformal p-value is never 0, so that one row beyond all validation losses does not jump over any threshold. A
-# reset keeps the new evidence, so that a spike after a quiet stretch still counts. A second track sees what is small but lasts; the
-# level that losses are measured against settles and follows drift. docs/calibration.md has what each of these is worth.
+# reset keeps the new evidence, so that a spike after a quiet stretch still counts. A second track sees what is small
+# but lasts; the level that losses are measured against settles and follows drift. docs/calibration.md has what each of
+# these is worth.
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "default": MappingProxyType({}),
