@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .compiled import available
 from .frame import Frame
 from .model import Model, Series
 from .network.engine import Reconstructor
@@ -15,19 +16,17 @@ from .prepare import timeline, windows
 from .results import Detection, Event
 from .score import events
 from .score.combine import Combiner, Way
-from .score.step import Judged
+from .score.step import Fold, Judged
 from .wording import span
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["blames", "compare", "detect", "in_order", "losses", "normal"]
+__all__ = ["compare", "detect", "in_order", "losses", "normal"]
 
 Errors = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
-
-SHARE_OF_THE_NETWORK = 0.8  # of the work; the rest is scoring
 
 
 def detect(model: Model, engine: Reconstructor, frame: Frame, progress: Progress | None = None) -> Detection:
@@ -57,26 +56,61 @@ def compare(
         )
     if not len(series.ends):
         log.warning("recent: no row can be judged: no %d rows follow each other without a gap", model.settings.window)
-    loss = np.full(len(series.rows), np.nan)
-    loss[series.ends] = losses(
-        engine,
-        model.combiner,
-        series.rows,
-        series.ends,
-        series.present,
-        lambda share: tell(SHARE_OF_THE_NETWORK * share),
-    )
-    found = []
-    for i, each in enumerate(models):
-        scores = each.calibration.score(
-            loss,
-            lambda share, i=i: tell(SHARE_OF_THE_NETWORK + (1 - SHARE_OF_THE_NETWORK) * (i + share) / len(models)),  # type: ignore[misc]
-        )
-        found.append(_detection(each, engine, frame, series, scores))
-    return found
+    loss, runs = np.full(len(series.rows), np.nan), [_Judging(each, series) for each in models]
+    for where, error in engine.errors(series.rows, series.ends):
+        rows = series.ends[where]
+        loss[rows] = model.combiner.loss(error, None if series.present is None else series.present[rows])
+        for run in runs:
+            run.take(loss, rows, error)
+        tell(where.stop / len(series.ends))
+    return [run.detection(loss, engine, frame) for run in runs]
 
 
-def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series, scores: Judged) -> Detection:
+class _Judging:
+    """One model on its way through a series."""
+
+    def __init__(self, model: Model, series: Series) -> None:
+        self.model, self.series = model, series
+        self.fold = Fold(model.calibration.rules, len(series.rows), available())
+        self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
+        self.blame: dict[int, tuple[NDArray[np.float64], int]] = {}  # by excursion: summed over so many rows in alarm
+
+    def take(self, loss: NDArray[np.float64], rows: Ints, error: NDArray[Any]) -> None:
+        """The next rows, with their squared errors."""
+        first, fold = self.fold.done, self.fold
+        fold.take(loss, int(rows[-1]) + 1)
+        excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
+        self.excursions = int(excursion[-1])
+        alarmed = np.flatnonzero(fold.alarm[rows])
+        if not len(alarmed):
+            return
+        share = _shares(self.model, self.series, rows[alarmed], error[alarmed])
+        of = excursion[rows[alarmed] - first]
+        for one in np.unique(of).tolist():
+            before, count = self.blame.get(one, (0.0, 0))
+            self.blame[one] = before + share[of == one].sum(axis=0, dtype=np.float64), count + int((of == one).sum())
+
+    def detection(self, loss: NDArray[np.float64], engine: Reconstructor, frame: Frame) -> Detection:
+        """The answer, once all rows are taken."""
+        self.fold.take(loss, len(loss))
+        return _detection(self.model, engine, frame, self.series, self.fold.judged(loss), self._blame_of)
+
+    def _blame_of(self, span: events.Span) -> NDArray[np.float64]:
+        """What each channel is blamed for in an event."""
+        score = self.fold.score
+        excursion = int((score[: span.alarm + 1] <= 0.0).sum())
+        total, count = self.blame[excursion]
+        return total / count
+
+
+def _detection(
+    model: Model,
+    engine: Reconstructor,
+    frame: Frame,
+    series: Series,
+    scores: Judged,
+    blame_of: Callable[[events.Span], NDArray[np.float64]],
+) -> Detection:
     """Scores to events."""
     spans = events.find(scores.score, scores.evidence, scores.alarm)
 
@@ -94,7 +128,7 @@ def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series
         alarm=spread(scores.alarm, False),
         label=spread(events.label(spans, len(scores.loss)), False),
         own_pvalue=spread(scores.alone, 1.0),
-        events=tuple(_event(span, model, engine, series, scores.alarm, frame.times) for span in spans),
+        events=tuple(_event(span, model, series, frame.times, blame_of(span)) for span in spans),
         threshold=model.calibration.threshold,
         frame=frame,
         health=scores.health,
@@ -105,30 +139,20 @@ def _detection(model: Model, engine: Reconstructor, frame: Frame, series: Series
 
 
 def losses(
-    engine: Reconstructor,
-    combiner: Combiner,
-    rows: Errors,
-    ends: Ints,
-    present: Bools | None = None,
-    progress: Progress | None = None,
+    engine: Reconstructor, combiner: Combiner, rows: Errors, ends: Ints, present: Bools | None = None
 ) -> NDArray[np.float64]:
     """The loss of each row in `ends`."""
     out = np.empty(len(ends))
     for where, error in engine.errors(rows, ends):
         out[where] = combiner.loss(error, None if present is None else present[ends[where]])
-        if progress is not None:
-            progress(where.stop / len(ends))
     return out
 
 
-def blames(engine: Reconstructor, model: Model, series: Series, ends: Ints) -> Errors:
-    """(ends, channels): each channel's share of the loss of each row in `ends`."""
-    out = np.empty((len(ends), series.rows.shape[1]), dtype=np.float32)
-    for where, error in engine.errors(series.rows, ends):
-        rows = ends[where]
-        present = None if series.present is None else series.present[rows]
-        out[where] = model.combiner.blame(error, model.blamable(series.rows[rows], present))
-    return out
+def _shares(model: Model, series: Series, rows: Ints, error: NDArray[Any]) -> Errors:
+    """(rows, channels): each channel's share of the loss of some rows."""
+    present = None if series.present is None else series.present[rows]
+    share: Errors = model.combiner.blame(error, model.blamable(series.rows[rows], present)).astype(np.float32)
+    return share
 
 
 def normal(
@@ -151,13 +175,10 @@ def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
 def _event(
     span: events.Span,
     model: Model,
-    engine: Reconstructor,
     series: Series,
-    alarm: Bools,
     times: NDArray[np.datetime64] | None,
+    blame: NDArray[np.float64],
 ) -> Event:
-    inside = np.arange(span.alarm, span.last + 1)
-    blame = blames(engine, model, series, inside[alarm[inside]]).mean(axis=0)
     start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
     rows = (start, raised, None if span.open else offset)
     stamps = tuple(None if times is None or row is None else times[row] for row in rows)
@@ -176,5 +197,7 @@ def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int
 
 def _blame(engine: Reconstructor, model: Model, series: Series, rows: int) -> Errors:
     out = np.zeros((rows, series.rows.shape[1]), dtype=np.float32)
-    out[series.kept[series.ends]] = blames(engine, model, series, series.ends)
+    for where, error in engine.errors(series.rows, series.ends):
+        judged = series.ends[where]
+        out[series.kept[judged]] = _shares(model, series, judged, error)
     return out

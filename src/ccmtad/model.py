@@ -16,7 +16,7 @@ from .network.clusters import Clusters
 from .network.engine import Engine
 from .network.shapes import Architecture
 from .prepare import missing, smooth, timeline, windows
-from .prepare.scale import Scaler, clip
+from .prepare.scale import Scaler, clip, scaled_and_clipped
 from .results import Learnt
 from .score.combine import Combiner
 from .settings import Settings
@@ -154,5 +154,7 @@ def prepare(
     values: NDArray[np.float64], start: NDArray[np.bool_], scaler: Scaler, settings: Settings
 ) -> NDArray[np.float32]:
     """Scale, smooth, clip."""
+    if settings.smooth == 1:
+        return scaled_and_clipped(values, scaler)
     average = smooth.trailing if settings.smoothing == "trailing" else smooth.centred
     return clip(average(scaler(values), settings.smooth, start))

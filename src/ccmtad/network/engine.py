@@ -23,7 +23,7 @@ from ..compiled import available
 from ..errors import MissingExtraError
 from ..prepare import windows
 from . import kernels
-from .gelu import gelu
+from .gelu import exact_gelu, gelu
 from .shapes import Architecture
 
 __all__ = ["Engine", "Reconstructor"]
@@ -207,10 +207,14 @@ class LastMixer:
 
     def __call__(self, r0: Floats, newest: Floats, along_time: Floats | None) -> Numbers:  # (windows, width) each
         mixed = newest if along_time is None else newest + along_time
-        parts: list[Numbers] = [r0, mixed] if self.alone else [r0, newest, mixed]
+        width, parts = r0.shape[1], [r0, mixed] if self.alone else [r0, newest, mixed]
+        joined = np.empty((len(r0), len(self.out.single)))
+        for i, part in enumerate(parts):
+            joined[:, i * width : (i + 1) * width] = part
         if self.hidden is not None:
-            parts.append(_gelu(self.hidden(mixed), self.compiled))
-        return self.out(np.concatenate(parts, axis=1, dtype=np.float64))
+            inner = self.hidden(mixed.astype(np.float64))
+            joined[:, len(parts) * width :] = kernels.GELU.fast(inner) if self.compiled else exact_gelu(inner)
+        return self.out(joined)
 
 
 def _time_mixer(weights: Weights, name: str, shape: Architecture, compiled: bool) -> TimeMixer | None:

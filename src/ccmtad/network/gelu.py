@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
-__all__ = ["gelu"]
+__all__ = ["exact_gelu", "gelu"]
 
 Numbers = NDArray[Any]  # single or double precision
 
@@ -28,6 +29,12 @@ R = tuple(
         1.80561572e-09,
     )
 )
+
+
+def exact_gelu(x: Numbers) -> Numbers:
+    """GELU by the distribution function itself: for few elements, where one call is quicker than twenty."""
+    product: Numbers = x * ndtr(x)
+    return product
 
 
 def gelu(x: Numbers) -> Numbers:

@@ -16,7 +16,7 @@ from .alarm import decide
 from .level import follow
 from .tracks import LOOK, Track, look
 
-__all__ = ["FIELDS", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "vitals"]
+__all__ = ["FIELDS", "Fold", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "vitals"]
 
 Floats = NDArray[np.float64]
 
@@ -216,22 +216,39 @@ LAYOUT = Layout(FIELDS, signed=events.SIGNED)
 TOLD_ROWS = 10_000  # rows between two words of progress
 
 
-def fold(rules: Rules, loss: Floats, compiled: bool, progress: Any = None) -> Judged:
-    """The step over a series of losses; NaN is a row that could not be judged, and the score starts afresh after it.
+class Fold:
+    """The step over a series of losses that comes piece by piece."""
 
-    `progress` is told the share that is done, now and then.
-    """
-    memory, rows = rules.memory(LAYOUT, 1, compiled), len(loss)
-    *given, normal = rules.given(compiled)
-    out = np.ones(rows), np.full(rows, np.nan), np.zeros(rows), np.zeros(rows, dtype=np.bool_), np.ones(rows)
-    run = FOLD.fast if compiled else FOLD.plain
-    for first in range(0, rows, TOLD_ROWS):
-        part = slice(first, first + TOLD_ROWS)
-        losses = loss[part] if compiled else loss[part].tolist()
-        run(*memory.all, *given, losses, *(one[part] for one in out))
+    def __init__(self, rules: Rules, rows: int, compiled: bool) -> None:
+        self.compiled, self.done = compiled, 0
+        self.memory = rules.memory(LAYOUT, 1, compiled)
+        *self._given, self._normal = rules.given(compiled)
+        self._run = FOLD.fast if compiled else FOLD.plain
+        self.pvalue, self.evidence, self.score = np.ones(rows), np.full(rows, np.nan), np.zeros(rows)
+        self.alarm, self.alone = np.zeros(rows, dtype=np.bool_), np.ones(rows)
+
+    def take(self, loss: Floats, end: int) -> None:
+        """Goes on to the row before `end`; NaN is a row that could not be judged: the score starts afresh after it."""
+        part = slice(self.done, end)
+        losses = loss[part] if self.compiled else loss[part].tolist()
+        out = (one[part] for one in (self.pvalue, self.evidence, self.score, self.alarm, self.alone))
+        self._run(*self.memory.all, *self._given, losses, *out)
+        self.done = end
+
+    def judged(self, loss: Floats) -> Judged:
+        """The answer, once all losses are taken."""
+        state = vitals(self.memory, 0, self._given[1], self._normal)
+        return Judged(loss, self.pvalue, self.evidence, self.score, self.alarm, self.alone, state)
+
+
+def fold(rules: Rules, loss: Floats, compiled: bool, progress: Any = None) -> Judged:
+    """The step over a whole series of losses. `progress` is told the share that is done, now and then."""
+    series = Fold(rules, len(loss), compiled)
+    for first in range(0, len(loss), TOLD_ROWS):
+        series.take(loss, min(first + TOLD_ROWS, len(loss)))
         if progress is not None:
-            progress(min(first + TOLD_ROWS, rows) / rows)
-    return Judged(loss, *out, vitals(memory, 0, given[1], normal))
+            progress(series.done / len(loss))
+    return series.judged(loss)
 
 
 def vitals(memory: Memory, stream: int, looks: Any, normal: Any) -> health.Health:
