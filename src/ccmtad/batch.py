@@ -182,7 +182,8 @@ def _event(
     start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
     rows = (start, raised, None if span.open else offset)
     stamps = tuple(None if times is None or row is None else times[row] for row in rows)
-    return Event.of(rows, stamps, events.severity(span.peak, model.calibration.threshold), model.channels, blame)  # type: ignore[arg-type]
+    measured = events.measures(span, model.calibration.threshold)
+    return Event.of(rows, stamps, model.channels, blame, **measured)  # type: ignore[arg-type]
 
 
 def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:

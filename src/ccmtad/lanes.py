@@ -24,7 +24,7 @@ from .record import NEVER, Layout, readable
 from .results import Change, Event, Health, Step, Tally
 from .score import events, step, tracks
 from .score.combine import loss_of
-from .score.events import CHANGES, severity
+from .score.events import CHANGES
 from .score.health import worst_gap
 from .score.level import accepting
 from .score.step import judge, restart, risen
@@ -312,9 +312,9 @@ class Lanes:
         return Event.of(
             (int(life.start), int(life.alarm), ended),
             tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
-            severity(float(life.peak), self.model.calibration.threshold),
             self.model.channels,
             self.blame[lane] / int(life.alarmed),
+            **events.measures(life, self.model.calibration.threshold),
         )
 
     def active(self, lane: int) -> bool:

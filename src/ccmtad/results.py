@@ -93,14 +93,17 @@ class Event:
         cls,
         rows: tuple[int, int, int | None],
         times: tuple[Time | None, Time | None, Time | None],
-        severity: float,
         channels: Sequence[str],
         blame: Floats,
+        **measures: Any,
     ) -> Self:
-        """From its start, alarm and end, and what each of all channels is blamed for."""
+        """From its start, alarm and end, what each of all channels is blamed for, and what it is measured by."""
         order = np.argsort(-blame, kind="stable")[: int((blame > 0).sum())]
         names = tuple([channels[i] for i in order.tolist()])
-        return cls(*rows, severity, names, tuple(blame[order].astype(np.float64).tolist()), *times)
+        start, alarm, end = rows
+        shares = tuple(blame[order].astype(np.float64).tolist())
+        stamps = dict(zip(("start_time", "alarm_time", "end_time"), times, strict=True))
+        return cls(start=start, alarm=alarm, end=end, channels=names, blame=shares, **stamps, **measures)
 
     @property
     def id(self) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..record import NEVER
 
-__all__ = ["CHANGES", "FIELDS", "SIGNED", "Span", "What", "bounds", "find", "follow", "label", "severity", "unjudged"]
+__all__ = ["CHANGES", "FIELDS", "SIGNED", "Span", "What", "bounds", "find", "follow", "label", "measures", "unjudged"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -52,9 +52,9 @@ class Span:
     open: bool  # still in alarm at the end of the series
 
 
-def severity(peak: float, threshold: float) -> float:
-    """How far above the threshold the score came."""
-    return peak / threshold
+def measures(event: Any, threshold: float) -> dict[str, float]:
+    """What an event is measured by, from its span or its live record: how far above the threshold the score came."""
+    return {"severity": float(event.peak) / threshold}
 
 
 @kernel
