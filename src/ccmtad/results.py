@@ -102,7 +102,7 @@ class Event:
         names = tuple([channels[i] for i in order.tolist()])
         start, alarm, end = rows
         shares = tuple(blame[order].astype(np.float64).tolist())
-        stamps = dict(zip(("start_time", "alarm_time", "end_time"), times, strict=True))
+        stamps: dict[str, Any] = dict(zip(("start_time", "alarm_time", "end_time"), times, strict=True))
         return cls(start=start, alarm=alarm, end=end, channels=names, blame=shares, **stamps, **measures)
 
     @property
