@@ -95,11 +95,6 @@ def network_speed(channels: int, clusters: int, width: int, expansion: int) -> N
             stream.update(row)
         return lambda: [stream.update(row) for row in rows[:STEPS]]
 
-    def advance_of(engine: Engine) -> Callable[[], object]:
-        one, ready = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
-        ring = np.zeros((1, 2 * window, engine.width), dtype=np.float32)
-        return lambda: [engine.advance(one, one, ready, single[i : i + 1], ring) for i in range(STEPS)]
-
     print(f"\n{channels} channels, {clusters} clusters, width {width}, expansion {expansion}")
     slow, *fast = medians(torch_batch, *(batch_of(engine) for engine in engines.values()))
     for name, seconds in zip(engines, fast, strict=True):
@@ -109,11 +104,7 @@ def network_speed(channels: int, clusters: int, width: int, expansion: int) -> N
     slow, *fast = medians(torch_steps, *(steps_of(engine) for engine in engines.values()))
     for name, seconds in zip(engines, fast, strict=True):
         micro = 1e6 * seconds / STEPS
-        (alone,) = medians(advance_of(engines[name]))
-        print(
-            f"  update, {name:<5} {slow / seconds:5.1f} times faster than torch's forward pass ({micro:.0f} µs, the "
-            f"network {1e6 * alone / STEPS:.0f} of them)"
-        )
+        print(f"  update, {name:<5} {slow / seconds:5.1f} times faster than torch's forward pass ({micro:.0f} µs)")
     floor, written = multiply_adds(model)
     print(f"  multiply-adds: {floor:,} needed for a step, {written:,} as written out ({written / floor:.0f} times)")
 

@@ -6,7 +6,6 @@ element of a structured numpy array; interpreted, it is a plain object, which Py
 """
 
 import hashlib
-import sys
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -57,14 +56,6 @@ class Entry:
     def __call__(self, *arguments: Any) -> Any:
         """Compiled where that can be; for functions that take no records."""
         return (self.fast if available() else self.plain)(*arguments)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled by name: the other side compiles for itself."""
-        return _named, (self.plain.__module__, self.plain.__name__)
-
-
-def _named(module: str, name: str) -> Entry:
-    return getattr(sys.modules[module], name)  # type: ignore[no-any-return]
 
 
 def _compile(function: Callable[..., Any], fastmath: bool) -> Any:

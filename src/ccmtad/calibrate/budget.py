@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
 
 from ..score import tails
 from ..score.accumulate import accumulate
@@ -78,6 +77,8 @@ def observed_threshold(
     top = len(excess)
     mean = max(float(excess.mean()), LEAST_SPREAD)
     every = len(judged) / top  # rows between peaks above the start
+    from scipy.special import gammaincinv
+
     # The mean excess of an exponential tail has a gamma distribution.
     wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - CONFIDENCE, 0.05, 0.95))
     threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 __all__ = ["exact_gelu", "gelu"]
 
@@ -33,6 +32,8 @@ R = tuple(
 
 def exact_gelu(x: Numbers) -> Numbers:
     """GELU by the distribution function itself: for few elements, where one call is quicker than twenty."""
+    from scipy.special import ndtr  # here, so that a command that reconstructs nothing starts without it
+
     product: Numbers = x * ndtr(x)
     return product
 

@@ -6,7 +6,6 @@ tail is then judged too mildly, never too sharply.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
 
 from . import NONE, Beyond, Tail
 
@@ -25,6 +24,8 @@ class Pareto(Tail):
     name = "pareto"
 
     def beyond(self, losses: Floats) -> Beyond:
+        from scipy.special import gammaincinv
+
         n = len(losses)
         if n < 2 * FEWEST_IN_TAIL:
             return NONE
