@@ -20,7 +20,7 @@ contamination.
 
 Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two tracks, \
 for the p-values of the one that led); **oracle epoch** also the epoch of training, all by the best F1 (for the \
-random score: the best of as many draws; the paper's authors choose the epoch by its best point F1: another figure); \
+random score: the best of as many draws; the method's authors choose the epoch by its best point F1: another figure); \
 **point oracle** the threshold alone.
 
 Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed. **PR-AUC**: \
