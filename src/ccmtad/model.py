@@ -48,7 +48,7 @@ class Model:
     weights: Mapping[str, NDArray[np.float32]]
     combiner: Combiner
     calibration: Calibration
-    correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows; shown, never used
+    correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows, 0 where one is constant
 
     @cached_property
     def architecture(self) -> Architecture:

@@ -78,7 +78,7 @@ class Event:
     """
 
     start: int  # first row, inclusive
-    alarm: int  # row at which the score first exceeded the threshold
+    alarm: int  # row at which the alarm was raised
     end: int | None  # last row, inclusive; None while open
     severity: float  # peak score / threshold, so above 1
     channels: tuple[str, ...]  # most blamed first

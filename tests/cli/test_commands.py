@@ -205,3 +205,16 @@ def test_recalibrating_on_rows_in_alarm_is_told(folder: Path) -> None:
     result = run("recalibrate", "plant.ccm", "recent.csv", "-o", "bad.ccm", cwd=folder)
     assert result.returncode == 0, result.stderr
     assert "in alarm by the old calibration: are they normal?" in result.stderr
+
+
+def test_a_given_threshold_is_told_instead_of_a_budget_and_the_loss_is_that_of_the_kept_epoch(folder: Path) -> None:
+    settings = ("--set", "threshold=5", "--set", "epochs=2", "--set", "width=8", "--set", "learning_rate=1.0")
+    told = answer("fit", "normal.csv", "-o", "given.ccm", *settings, cwd=folder, code=0)
+    assert told["budget"] is None
+    assert told["threshold"] == 5
+    losses = [epoch.validation for epoch in Detector.load(folder / "given.ccm").history_]
+    assert told["validation_loss"] == min(losses)
+    assert min(losses) < losses[-1]  # so large a step does not end at its best
+    said = run("fit", "normal.csv", "-o", "given.ccm", *settings, cwd=folder)
+    assert "threshold 5, given." in said.stdout
+    assert "budget" not in said.stdout
