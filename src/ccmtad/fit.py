@@ -60,7 +60,7 @@ class TrainingSeries:
         bad = np.zeros(int(kept.sum()), dtype=np.bool_) if bad is None else bad[kept]
         values = np.where(bad[:, None], np.nan, frame.values[kept])
         _check_channels(values, frame.channels, "train")
-        start = timeline.starts(times, len(values), None if period is None else settings.gap * period)
+        start = timeline.starts(times, len(values), timeline.longest_pause(period, settings.gap))
         start[1:] |= bad[:-1] & ~bad[1:]  # no average reaches back over an excluded span
 
         cut = _cut(~bad, settings.validation)

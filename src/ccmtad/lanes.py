@@ -40,7 +40,7 @@ class Lanes:
         self.engine = model.engine if engine is None else engine
         self.compiled = self.engine.compiled
         settings, scaler = model.settings, model.scaler
-        pause = timeline.longest_pause(model.period, settings.gap)
+        pause = model.longest_pause
         nanos = timeline.LONGEST if pause is None else min(round(pause * 1e9), timeline.LONGEST)
         self._preparing = nanos, settings.window, settings.hold_rows, scaler.low, scaler.gain, model.fallback
         self._rules = model.calibration.rules.given(self.compiled)

@@ -94,7 +94,7 @@ class Model:
     @property
     def longest_pause(self) -> float | None:
         """Seconds between two rows above which the window restarts."""
-        return None if self.period is None else self.settings.gap * self.period
+        return timeline.longest_pause(self.period, self.settings.gap)
 
     @cached_property
     def still(self) -> NDArray[np.bool_]:
@@ -143,7 +143,7 @@ def series(
     """Drops late rows, holds missing values, scales, and finds the windows."""
     kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
     times = None if frame.times is None else frame.times[kept]
-    start = timeline.starts(times, len(kept), None if period is None else settings.gap * period)
+    start = timeline.starts(times, len(kept), timeline.longest_pause(period, settings.gap))
     values, present = missing.hold(frame.values[kept], settings.hold_rows, start, fallback)
     rows = prepare(values, start, scaler, settings)
     ends = windows.ends(start, settings.window)
