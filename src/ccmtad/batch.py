@@ -8,22 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .blame import asked, put_back, times_asked
+from .calibrate.limits import Tails
 from .compiled import available
+from .conditions import condition_event
 from .frame import Frame
 from .model import Model, Series
 from .network.engine import Reconstructor
 from .prepare import timeline, windows
+from .record import NEVER, readable
 from .results import Detection, Event
 from .score import events
 from .score.combine import Combiner, Way
-from .score.step import Fold, Judged
-from .wording import span
+from .score.series import NO_ERRORS, Fold
+from .score.signals import KINDS
+from .settings import Settings
+from .wording import span, stamp
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["compare", "detect", "in_order", "losses", "normal"]
+__all__ = ["compare", "detect", "in_order", "losses", "normal", "tails"]
 
 Errors = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
@@ -47,7 +54,14 @@ def compare(
         log.warning(
             "recent: %d of %d rows are not later than the ones before them and are ignored", ignored, len(frame)
         )
-    period = timeline.median_period(None if frame.times is None else frame.times[series.kept])
+    times = None if frame.times is None else frame.times[series.kept]
+    for i in () if times is None else np.flatnonzero(times[1:] <= times[:-1]).tolist():
+        assert times is not None
+        log.warning(
+            "recent: the clock was ahead up to row %d (%s), and is right again from row %d on",
+            series.kept[i], stamp(times[i]), series.kept[i + 1],
+        )  # fmt: skip
+    period = timeline.median_period(times)
     if period is not None and model.period is not None and not 0.5 <= period / model.period <= 2.0:
         log.warning(
             "recent: one row every %s, and every %s in training: the network counts rows; resample to the same step",
@@ -56,86 +70,148 @@ def compare(
         )
     if not len(series.ends):
         log.warning("recent: no row can be judged: no %d rows follow each other without a gap", model.settings.window)
-    loss, runs = np.full(len(series.rows), np.nan), [_Judging(each, series) for each in models]
-    for where, error in engine.errors(series.rows, series.ends):
-        rows = series.ends[where]
+    loss, runs = np.full(len(series.rows), np.nan), [_Judging(each, engine, series, frame) for each in models]
+    for where, difference in engine.differences(series.rows, series.ends):
+        rows, error = series.ends[where], np.square(difference)
         loss[rows] = model.combiner.loss(error, None if series.present is None else series.present[rows])
         for run in runs:
-            run.take(loss, rows, error)
+            run.take(loss, rows, difference, error)
         tell(where.stop / len(series.ends))
-    return [run.detection(loss, engine, frame) for run in runs]
+    return [run.detection(loss) for run in runs]
 
 
 class _Judging:
     """One model on its way through a series."""
 
-    def __init__(self, model: Model, series: Series) -> None:
-        self.model, self.series = model, series
-        self.fold = Fold(model.calibration.rules, len(series.rows), available())
+    def __init__(self, model: Model, engine: Reconstructor, series: Series, frame: Frame) -> None:
+        self.model, self.engine, self.series, self.frame = model, engine, series, frame
+        self.values = frame.values[series.kept]
+        times = np.full(len(series.kept), NEVER)
+        if frame.times is not None:
+            times = frame.times[series.kept].astype("datetime64[ns]").astype(np.int64)
+        self.fold = Fold(
+            model.calibration.rules, model.limits, model.combiner.unit, self.values, series.start, series.kept, times,
+            series.present, available(),
+        )  # fmt: skip
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
-        self.blame: dict[int, tuple[NDArray[np.float64], int]] = {}  # by excursion: summed over so many rows in alarm
+        self.alarmed: dict[int, _Alarmed] = {}  # by excursion
+        self.sizes = np.zeros(len(series.kept))  # losses of rows in alarm, as they were before anything was clipped
+        self.others: list[Event] = []  # of other kinds
 
-    def take(self, loss: NDArray[np.float64], rows: Ints, error: NDArray[Any]) -> None:
-        """The next rows, with their squared errors."""
-        first, fold = self.fold.done, self.fold
-        fold.take(loss, int(rows[-1]) + 1)
+    def take(self, loss: Floats, rows: Ints, difference: NDArray[Any], error: NDArray[Any]) -> None:
+        """The next rows, with what was other than expected, and its square."""
+        first, fold, combiner = self.fold.done, self.fold, self.model.combiner
+        self._go(loss, int(rows[-1]) + 1, int(rows[0]), error)
         excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
         self.excursions = int(excursion[-1])
-        alarmed = np.flatnonzero(fold.alarm[rows])
-        if not len(alarmed):
+        which = np.flatnonzero(fold.alarm[rows])
+        if not len(which):
             return
-        share = _shares(self.model, self.series, rows[alarmed], error[alarmed])
-        of = excursion[rows[alarmed] - first]
+        there = rows[which]
+        present = None if self.series.present is None else self.series.present[there]
+        whole = self.model.unclipped(self.values[there], error[which])
+        self.sizes[there] = combiner.loss(whole, present)
+        of = excursion[there - first]
         for one in np.unique(of).tolist():
-            before, count = self.blame.get(one, (0.0, 0))
-            self.blame[one] = before + share[of == one].sum(axis=0, dtype=np.float64), count + int((of == one).sum())
+            mine = of == one
+            alarmed = self.alarmed.setdefault(one, _Alarmed(whole.shape[1]))
+            for i in np.flatnonzero(mine).tolist():
+                alarmed.rows += 1
+                if asked(alarmed.rows):
+                    alarmed.blame += self._put_back(int(there[i]), whole[i])
+            seen = whole[mine] if present is None else np.where(present[mine], whole[mine], 0.0)
+            alarmed.take(seen, there[mine], difference[which][mine])
 
-    def detection(self, loss: NDArray[np.float64], engine: Reconstructor, frame: Frame) -> Detection:
+    def _put_back(self, row: int, error: Floats) -> Floats:
+        """Which channel did it."""
+        window, rows = self.model.settings.window, self.series.rows
+        quiet = np.flatnonzero(self.fold.score[max(0, row - window) : row] <= 0.0)
+        event = len(self.fold.score[max(0, row - window) : row]) - int(quiet[-1]) if len(quiet) else window
+        event = min(event, window)
+        expected = self.engine.reconstruct(rows[row - event - window + 2 : row + 1]).astype(np.float32)
+        present = np.ones(rows.shape[1], dtype=np.bool_) if self.series.present is None else self.series.present[row]
+        return put_back(self.model, self.engine, rows[row - window + 1 : row + 1], expected, error, present)
+
+    def _go(self, loss: Floats, end: int, first: int = 0, error: NDArray[Any] = NO_ERRORS) -> None:
+        """On to the row before `end`; events of other kinds are kept as they end."""
+        while self.fold.done < end:
+            for kind, change in enumerate(self.fold.take(loss, end, first, error)):
+                if change == events.FINAL:
+                    self.others.append(self._other(kind))
+
+    def _other(self, kind: int) -> Event:
+        state = self.fold.signals
+        return condition_event(readable(state.conditions[0], kind), kind, self.model, state.traces[0])
+
+    def detection(self, loss: Floats) -> Detection:
         """The answer, once all rows are taken."""
-        self.fold.take(loss, len(loss))
-        return _detection(self.model, engine, frame, self.series, self.fold.judged(loss), self._blame_of)
+        self._go(loss, len(loss))
+        still = [kind for kind in range(len(KINDS)) if readable(self.fold.signals.conditions[0], kind).open]
+        model, series, frame, scores = self.model, self.series, self.frame, self.fold.judged(loss)
+        spans = events.find(scores.score, scores.evidence, scores.alarm, self.sizes)
+        found = [self._event(span) for span in spans] + self.others + [self._other(kind) for kind in still]
 
-    def _blame_of(self, span: events.Span) -> NDArray[np.float64]:
-        """What each channel is blamed for in an event."""
-        score = self.fold.score
-        excursion = int((score[: span.alarm + 1] <= 0.0).sum())
-        total, count = self.blame[excursion]
-        return total / count
+        def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
+            """One value per input row; late and duplicate rows get the default."""
+            out = np.full(len(frame), default, dtype=values.dtype)
+            out[series.kept] = values
+            return out
+
+        alarms = {"anomaly": spread(scores.alarm, False)}
+        alarms |= {kind: spread(self.fold.others[:, i], False) for i, kind in enumerate(KINDS)}
+        label = spread(events.label(spans, len(scores.loss)), False)
+        for kind in KINDS:
+            label |= alarms[kind]
+        return Detection(
+            loss=spread(scores.loss, np.nan),
+            pvalue=spread(scores.pvalue, 1.0),
+            evidence=spread(np.nan_to_num(scores.evidence, nan=0.0), 0.0),
+            score=spread(scores.score, 0.0),
+            alarm=np.logical_or.reduce(list(alarms.values())),
+            label=label,
+            own_pvalue=spread(scores.alone, 1.0),
+            events=tuple(sorted(found, key=lambda event: (event.alarm, event.kind))),
+            alarms=alarms,
+            threshold=model.calibration.threshold,
+            frame=frame,
+            health=scores.health,
+            learnt=model.learnt,
+            _blame=partial(_blame, self.engine, model, series, frame),
+            _reconstruct=partial(_reconstruct, self.engine, model, series),
+        )
+
+    def _event(self, span: events.Span) -> Event:
+        series, times = self.series, self.frame.times
+        start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
+        rows = (start, raised, None if span.open else offset)
+        stamps = tuple(None if times is None or row is None else times[row] for row in rows)
+        measured = events.measures(span, self.model.calibration.typical)
+        alarmed = self.alarmed[int((self.fold.score[: span.alarm + 1] <= 0.0).sum())]
+        channels = np.arange(self.values.shape[1])
+        peak, values = alarmed.row, self.values[alarmed.row, channels]
+        scaled = self.series.rows[peak, channels]
+        values = np.where(np.isnan(values), self.model.scaler.undo(scaled), values)  # held
+        expected = self.model.scaler.undo(scaled - alarmed.difference)
+        peaks = self.model.peaks(np.stack([alarmed.error, values, expected]))
+        return Event.of(rows, stamps, self.model.channels, alarmed.blame / times_asked(alarmed.rows), peaks, **measured)  # type: ignore[arg-type]
 
 
-def _detection(
-    model: Model,
-    engine: Reconstructor,
-    frame: Frame,
-    series: Series,
-    scores: Judged,
-    blame_of: Callable[[events.Span], NDArray[np.float64]],
-) -> Detection:
-    """Scores to events."""
-    spans = events.find(scores.score, scores.evidence, scores.alarm)
+class _Alarmed:
+    """What the channels did in the rows in alarm of one event."""
 
-    def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
-        """One value per input row; late and duplicate rows get the default."""
-        out = np.full(len(frame), default, dtype=values.dtype)
-        out[series.kept] = values
-        return out
+    def __init__(self, channels: int) -> None:
+        self.rows = 0
+        self.blame = np.zeros(channels)  # summed
+        self.error = np.zeros(channels)  # largest squared one
+        self.row = np.zeros(channels, dtype=np.int64)  # of it
+        self.difference = np.zeros(channels)  # from what was expected, there
 
-    return Detection(
-        loss=spread(scores.loss, np.nan),
-        pvalue=spread(scores.pvalue, 1.0),
-        evidence=spread(np.nan_to_num(scores.evidence, nan=0.0), 0.0),
-        score=spread(scores.score, 0.0),
-        alarm=spread(scores.alarm, False),
-        label=spread(events.label(spans, len(scores.loss)), False),
-        own_pvalue=spread(scores.alone, 1.0),
-        events=tuple(_event(span, model, series, frame.times, blame_of(span)) for span in spans),
-        threshold=model.calibration.threshold,
-        frame=frame,
-        health=scores.health,
-        learnt=model.learnt,
-        _blame=partial(_blame, engine, model, series, len(frame)),
-        _reconstruct=partial(_reconstruct, engine, model, series),
-    )
+    def take(self, error: NDArray[Any], rows: Ints, difference: NDArray[Any]) -> None:
+        channels, worst = np.arange(len(self.error)), error.argmax(axis=0)
+        worse = error[worst, channels] > self.error
+        self.error[worse] = error[worst, channels][worse]
+        self.row[worse] = rows[worst][worse]
+        self.difference[worse] = difference[worst, channels][worse]
 
 
 def losses(
@@ -148,21 +224,22 @@ def losses(
     return out
 
 
-def _shares(model: Model, series: Series, rows: Ints, error: NDArray[Any]) -> Errors:
-    """(rows, channels): each channel's share of the loss of some rows."""
-    present = None if series.present is None else series.present[rows]
-    share: Errors = model.combiner.blame(error, model.blamable(series.rows[rows], present)).astype(np.float32)
-    return share
-
-
-def normal(
-    engine: Reconstructor, rows: Errors, ends: Ints, present: Bools | None, way: Way
-) -> tuple[Combiner, NDArray[np.float64]]:
-    """Learns from the normal rows `ends` how channels combine; their losses in order of time, NaN where it breaks."""
+def normal(errors: Floats, ends: Ints, present: Bools | None, way: Way) -> tuple[Combiner, Floats]:
+    """Learns from the squared errors of normal rows how channels combine; their losses in order of time, NaN where it
+    breaks."""
     there = None if present is None else present[ends]
-    errors = np.concatenate([error for _, error in engine.errors(rows, ends)])
     combiner = Combiner.fit(errors, way, there)
     return combiner, in_order(combiner.loss(errors, there), ends)
+
+
+def tails(errors: Floats, present: Bools, values: Floats, settings: Settings) -> Tails | None:
+    """How far is too far for each channel, from the raw values of normal rows and the errors of some; None where no one
+    asks."""
+    if not settings.extremes and not settings.signals:
+        return None
+    return Tails.learn(
+        values, errors, present, settings.hold_rows, extremes=settings.extremes, signals=settings.signals
+    )
 
 
 def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
@@ -170,20 +247,6 @@ def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
     series = np.full(int(ends[-1] - ends[0]) + 1, np.nan)
     series[ends - ends[0]] = losses
     return series
-
-
-def _event(
-    span: events.Span,
-    model: Model,
-    series: Series,
-    times: NDArray[np.datetime64] | None,
-    blame: NDArray[np.float64],
-) -> Event:
-    start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
-    rows = (start, raised, None if span.open else offset)
-    stamps = tuple(None if times is None or row is None else times[row] for row in rows)
-    measured = events.measures(span, model.calibration.threshold)
-    return Event.of(rows, stamps, model.channels, blame, **measured)  # type: ignore[arg-type]
 
 
 def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:
@@ -196,9 +259,11 @@ def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int
     return out
 
 
-def _blame(engine: Reconstructor, model: Model, series: Series, rows: int) -> Errors:
-    out = np.zeros((rows, series.rows.shape[1]), dtype=np.float32)
+def _blame(engine: Reconstructor, model: Model, series: Series, frame: Frame) -> Errors:
+    out = np.zeros((len(frame), series.rows.shape[1]), dtype=np.float32)
     for where, error in engine.errors(series.rows, series.ends):
-        judged = series.ends[where]
-        out[series.kept[judged]] = _shares(model, series, judged, error)
+        rows = series.ends[where]
+        present = None if series.present is None else series.present[rows]
+        whole = model.unclipped(frame.values[series.kept[rows]], error)
+        out[series.kept[rows]] = model.combiner.blame(whole, model.blamable(series.rows[rows], present))
     return out

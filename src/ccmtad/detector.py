@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import batch, files, model_file
+from .calibrate import unlike
 from .calibrate.calibration import Calibration
+from .calibrate.feedback import in_force
 from .errors import FileError, InputError, NotFittedError, SettingError
 from .fit import TrainingSeries, threads, warn_of_budget
 from .frame import Frame, inside
 from .model import Model
-from .results import Detection, Epoch, Support
+from .prepare import windows
+from .results import Detection, Epoch, Event, Support, Verdict
 from .settings import Settings, signature
 from .stream import Stream
 from .streams import Streams
+from .wording import now
 
 __all__ = ["Detector"]
 
@@ -70,10 +74,13 @@ class Detector:
         epoch. `y` is ignored.
         """
         frame, settings = Frame.of(train, argument="train"), self.settings
+        said = () if self._model is None else self._model.feedback
+        confirmed = tuple(one for one in in_force(said) if one.word == "confirmed")
+        bad = inside(frame, exclude, "exclude") | _during(frame, confirmed)
         with threads(settings.threads):
-            series = TrainingSeries.of(frame, settings, inside(frame, exclude, "exclude"))
+            series = TrainingSeries.of(frame, settings, bad)
             trained = series.train(None if progress is None else lambda epoch, _: progress(epoch))
-            self._model, self._undone = series.model(trained.weights), ()
+            self._model, self._undone = series.model(trained).told(confirmed), ()
         self._history, self._train = trained.history, frame
         self.__dict__.pop("decision_scores_", None)
         return self
@@ -83,7 +90,7 @@ class Detector:
 
         `progress` is told the share that is done, now and then.
         """
-        model = self._fitted()
+        model = self._fitted().heeding
         return batch.detect(
             model, model.engine, Frame.of(recent, argument="recent", infinite_is_missing=True), progress
         )
@@ -92,12 +99,12 @@ class Detector:
         self, recent: Any, budgets: Iterable[str], *, progress: Callable[[float], object] | None = None
     ) -> dict[str, Detection]:
         """The answer at each of several false-alarm budgets, side by side; the network is asked once."""
-        models = {budget: self.with_budget(budget)._fitted() for budget in budgets}
+        models = {budget: self.with_budget(budget)._fitted().heeding for budget in budgets}
         if not models:
             raise SettingError("budgets must name at least one budget; got none")
         found = batch.compare(
             list(models.values()),
-            self._fitted().engine,
+            self._fitted().heeding.engine,
             Frame.of(recent, argument="recent", infinite_is_missing=True),
             progress,
         )
@@ -122,22 +129,29 @@ class Detector:
         other._history = self._history
         return other
 
-    def recalibrate(self, normal: Any) -> Self:
+    def recalibrate(self, normal: Any, *, force: bool = False) -> Self:
         """Learns the normal losses and the threshold anew from other normal rows, without fitting the network again.
 
-        All of `normal` is used, in order of time. `undo_recalibration()` goes back.
+        All of `normal` is used, in order of time. Rows that the network does not know are an error, unless `force`: it
+        would be calibrated to see nothing. `undo_recalibration()` goes back.
         """
         model = self._fitted()
         frame = Frame.of(normal, argument="normal", infinite_is_missing=True).align(
             model.channels, named=model.named, argument="normal"
         )
+        bad = _during(frame, model.feedback)
         series = model.series(frame)
+        if bad.any():
+            clean = windows.ends(series.start, model.settings.window, bad[series.kept])
+            series = replace(series, ends=clean)
         if len(series.ends) < 2:
             raise InputError(
                 f"normal must hold at least {model.settings.window + 1} rows in a row; got {len(frame)} rows, "
                 f"{len(series.ends)} of which can be judged"
             )
         losses = batch.losses(model.engine, model.combiner, series.rows, series.ends, series.present)
+        if not force:
+            _check_known(model, losses)
         # Alpha was found at fitting: finding it again would need scikit-learn.
         fixed = replace(model.settings, alpha=model.calibration.alpha)
         calibration = Calibration.fit(
@@ -145,7 +159,13 @@ class Detector:
         )
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
-        self._now(replace(model, calibration=replace(calibration, settings=model.settings)))
+        tails = model.tails
+        if tails is not None:  # what these rows did is normal too
+            errors = np.concatenate([error for _, error in model.engine.errors(series.rows, series.ends)])
+            there = np.ones(errors.shape, dtype=np.bool_) if series.present is None else series.present[series.ends]
+            new = batch.tails(errors, there, frame.values[series.kept], model.settings)
+            tails = tails if new is None else tails.over(new)
+        self._now(replace(model, calibration=replace(calibration, settings=model.settings), tails=tails))
         return self
 
     def undo_recalibration(self) -> Self:
@@ -162,6 +182,29 @@ class Detector:
         """Another calibration than at fitting."""
         self._model, self._train = model, None
         self.__dict__.pop("decision_scores_", None)
+
+    def dismiss(self, event: Event) -> Self:
+        """This event was nothing: the channels it blames are judged so mildly from now on that it would have been
+        normal, and nothing else changes. `undo(event)` takes it back."""
+        return self.heed([event.verdict("dismissed", now())])
+
+    def confirm(self, event: Event) -> Self:
+        """This event was real: its rows, by their times, are kept out of every later fit and recalibration."""
+        return self.heed([event.verdict("confirmed", now())])
+
+    def undo(self, event: Event) -> Self:
+        """Takes back what was said of this event."""
+        return self.heed([event.verdict("undone", now())])
+
+    def heed(self, said: Iterable[Verdict]) -> Self:
+        """Takes words on events to heart: from another detector's `feedback_`, or a stream's."""
+        self._model = self._fitted().told(said)
+        return self
+
+    @property
+    def feedback_(self) -> tuple[Verdict, ...]:
+        """All that was said of events, in order; the last word on each counts."""
+        return self._fitted().feedback
 
     def stream(self, resume: bytes | None = None) -> Stream:
         """A live stream: feed it rows one at a time with `update(row, time)`.
@@ -309,3 +352,27 @@ class Detector:
     def labels_(self) -> NDArray[np.int64]:
         """1 for each training row above the threshold, else 0, as PyOD names it."""
         return (self.decision_scores_ > self.threshold_).astype(np.int64)
+
+
+def _during(frame: Frame, said: Iterable[Verdict]) -> NDArray[np.bool_]:
+    """The rows of confirmed events, by their times: what is real is not normal."""
+    bad = np.zeros(len(frame), dtype=np.bool_)
+    if frame.times is None:
+        return bad
+    for one in in_force(said):
+        if one.word == "confirmed" and one.start is not None:
+            begun = frame.times >= np.datetime64(one.start.removesuffix("Z"), "ns")
+            over = False if one.end is None else frame.times > np.datetime64(one.end.removesuffix("Z"), "ns")
+            bad |= begun & np.logical_not(over)
+    return bad
+
+
+def _check_known(model: Model, losses: NDArray[np.float64]) -> None:
+    known = losses[~np.isnan(losses)]
+    worse = float(np.median(known)) / model.calibration.typical if len(known) else 1.0
+    limit = model.calibration.unlike if np.isfinite(model.calibration.unlike) else unlike.LEAST
+    if np.log(max(worse, 1e-300)) > limit:
+        raise InputError(
+            "normal must hold rows like those the network learnt from; got rows with errors "
+            f"{np.sqrt(worse):.3g} times those of training: fit again with these rows, or recalibrate with force=True"
+        )

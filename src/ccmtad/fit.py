@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from .frame import Frame
 from .model import Model, Series, prepare, series
 from .network import clusterings, clusters
 from .network.clusters import Clusters
-from .network.engine import Engine
+from .network.engine import Engine, Reconstructor
 from .network.shapes import Architecture
 from .network.weights import Trained, Weights
 from .prepare import missing, timeline, windows
@@ -30,9 +30,26 @@ __all__ = ["TrainingSeries", "threads", "warn_of_budget"]
 log = logging.getLogger("ccmtad")
 
 
+LEAST_BLOCK = 1_000  # rows: a network that learnt from the rest of a shorter series does not know what is in it
+LONG, FEWER = 20_000, 3  # so many rows need no more blocks than that
+BLOCK_WINDOWS = 10_000  # that an epoch of such a network learns from, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A stretch of rows to calibrate on, and what may be learnt from for that: no row is in a window of both."""
+
+    training: NDArray[np.int64]  # last rows of windows
+    validation: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingSeries:
-    """A training series made ready: its first part to learn from, its last to calibrate on."""
+    """A training series made ready: what to learn from, and what to calibrate on.
+
+    Block by block each row is judged by a network that learnt from the other blocks, and the network in use learns from
+    all of them; or its first part is learnt from, and its last calibrated on.
+    """
 
     settings: Settings
     channels: tuple[str, ...]
@@ -41,17 +58,19 @@ class TrainingSeries:
     rows_per_alarm: float  # the budget; infinite where the threshold is given
     fallback: NDArray[np.float64]  # (channels,) medians
     scaler: Scaler
+    values: NDArray[np.float64]  # (rows, channels) as they came, NaN where missing or excluded
     rows: NDArray[np.float32]  # (rows, channels), scaled
     good: NDArray[np.bool_]  # (rows,) not excluded
     present: NDArray[np.bool_]  # (rows, channels) what detection would judge
-    cut: int  # first row of the validation part
-    training: NDArray[np.int64]  # last rows of the training windows
-    validation: NDArray[np.int64]  # last rows of the validation windows
+    cut: int  # rows that are learnt from
+    training: NDArray[np.int64]  # last rows of the windows that are learnt from
+    blocks: tuple[Block, ...]  # of which the validation windows are calibrated on
 
     @classmethod
     def of(cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None) -> "TrainingSeries":
         """Prepares a series; rows marked `bad` enter no window and no statistic."""
-        kept = timeline.kept(frame.times, len(frame))
+        longest = timeline.longest_pause(timeline.median_period(frame.times), settings.gap)
+        kept = timeline.kept(frame.times, len(frame), longest)
         if not kept.all():
             log.warning("train: %d rows are not later than the ones before them and are ignored", int((~kept).sum()))
         times = None if frame.times is None else frame.times[kept]
@@ -63,16 +82,23 @@ class TrainingSeries:
         start = timeline.starts(times, len(values), timeline.longest_pause(period, settings.gap))
         start[1:] |= bad[:-1] & ~bad[1:]  # no average reaches back over an excluded span
 
-        cut = _cut(~bad, settings.validation)
         ends = windows.ends(start, settings.window, bad)
-        training, validation = ends[ends < cut], ends[ends >= cut]
-        if not len(training) or len(validation) < 2:
+        cut = _cut(~bad, settings.validation)
+        blocks = _blocks(ends, np.flatnonzero(~bad), settings)
+        training = ends
+        if not blocks:
+            training = ends[ends < cut]
+            blocks = (Block(training, ends[ends >= cut]),)
+        else:
+            cut = len(values)
+        if not len(training) or len(blocks[0].validation) < 2:
             raise InputError(
                 f"train must hold enough rows in a row for windows of {settings.window} in its first "
                 f"{1 - settings.validation:.0%} and its last {settings.validation:.0%}; got {len(values)} rows, "
-                f"{len(training)} training and {len(validation)} validation windows"
+                f"{len(training)} training and {len(blocks[0].validation)} validation windows"
             )
-        _check_channels(values[:cut], frame.channels, f"its first {1 - settings.validation:.0%}")
+        early = values[: _cut(~bad, settings.validation)]
+        _check_channels(early, frame.channels, f"its first {1 - settings.validation:.0%}")
         filled = missing.fill(values)
         scaler = Scaler.fit(filled[:cut][~bad[:cut]])
         fallback = np.nanmedian(values, axis=0)
@@ -84,14 +110,30 @@ class TrainingSeries:
             rows_per_alarm,
             fallback,
             scaler,
+            values,
             prepare(filled, start, scaler, settings),
             ~bad,
             # Calibration judges what detection would judge: not a channel that has been missing for long.
             missing.hold(values, settings.hold_rows, start, fallback)[1],
             cut,
             training,
-            validation,
+            blocks,
         )
+
+    @property
+    def crossed(self) -> bool:
+        """Whether every row is learnt from and, by another network, calibrated on."""
+        return len(self.blocks) > 1
+
+    @cached_property
+    def validation(self) -> NDArray[np.int64]:
+        """Last rows of the windows that are calibrated on."""
+        return np.concatenate([block.validation for block in self.blocks])
+
+    def held_out(self, learn: Callable[[Block], Reconstructor]) -> NDArray[np.float64]:
+        """(validation, channels): squared errors of each block by what was learnt for it."""
+        found = [error for block in self.blocks for _, error in learn(block).errors(self.rows, block.validation)]
+        return np.concatenate(found).astype(np.float64)
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -118,7 +160,25 @@ class TrainingSeries:
             raise MissingExtraError(
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
             ) from error
-        return training.train(self.rows, self.training, self.validation, self.architecture, self.settings, each)
+        settings, shape = self.settings, self.architecture
+        if not self.crossed:
+            (block,) = self.blocks
+            return training.train(self.rows, block.training, block.validation, shape, settings, each)
+        small = settings.but(epoch_windows=min(settings.epoch_windows, BLOCK_WINDOWS))
+        trained = [training.train(self.rows, b.training, b.validation, shape, small) for b in self.blocks]
+        learnt = iter(trained)
+        held_out = self.held_out(lambda _: self.engine(next(learnt).weights))
+        # The network in use has no rows left to choose its epoch by: it takes the one that was best for the others.
+        losses = np.mean([[epoch.validation for epoch in one.history] for one in trained], axis=0)
+        best = int(np.argmin(losses)) + 1
+        last = training.train(
+            self.rows, self.training, self.training[:: len(self.training) // 100 + 1], shape,
+            settings.but(epochs=best), each, keep_last=True,
+        )  # fmt: skip
+        history = tuple(
+            replace(epoch, validation=float(loss)) for epoch, loss in zip(last.history, losses, strict=False)
+        )
+        return Trained(last.weights, history, best, held_out)
 
     def engine(self, weights: Weights) -> Engine:
         """The inference engine of these weights."""
@@ -129,12 +189,27 @@ class TrainingSeries:
         frame = frame.align(self.channels, named=self.named, argument="recent")
         return series(frame, self.scaler, self.fallback, self.period, self.settings)
 
-    def model(self, weights: Weights) -> Model:
-        """The calibrated model of these weights."""
-        settings = self.settings
+    def model(self, trained: Trained) -> Model:
+        """The calibrated model of a trained network."""
+        return self.calibrated(self.engine(trained.weights), trained.weights, trained.held_out)
+
+    def calibrated(self, engine: Reconstructor, weights: Weights, held_out: NDArray[np.float64] | None = None) -> Model:
+        """The calibrated model of any reconstructor; one that is not the network has no weights.
+
+        `held_out` are the errors of the validation rows by reconstructors that had not seen them; without, the one in
+        use had not.
+        """
+        settings, judged = self.settings, self.validation
         way = combine.find(settings.combine)
-        combiner, losses = batch.normal(self.engine(weights), self.rows, self.validation, self.present, way)
+        if held_out is None:
+            held_out = np.concatenate([error for _, error in engine.errors(self.rows, judged)])
+        errors = held_out
+        if not self.crossed:  # extremes are rare: those of the rows that were learnt from count too
+            judged = np.concatenate([self.training, judged])
+            errors = np.concatenate([*(error for _, error in engine.errors(self.rows, self.training)), errors])
+        combiner, losses = batch.normal(held_out, self.validation, self.present, way)
         calibration = Calibration.fit(losses, self.rows_per_alarm, settings)
+        tails = batch.tails(errors, self.present[judged], self.values, settings)
         warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")
@@ -150,6 +225,7 @@ class TrainingSeries:
             combiner,
             calibration,
             clusters.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
+            tails,
         )
 
 
@@ -184,6 +260,21 @@ def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...], part
         names = ", ".join(repr(channels[i]) for i in np.flatnonzero(empty))
         where = "" if part == "train" else f" of {part}"
         raise InputError(f"train must hold a value in every channel{where}; got none in {names}")
+
+
+def _blocks(ends: NDArray[np.int64], good: NDArray[np.int64], settings: Settings) -> tuple[Block, ...]:
+    """Equal parts of the good rows, in time; none where they would be too short."""
+    if settings.blocks < 2 or len(good) < settings.blocks * LEAST_BLOCK:
+        return ()
+    made = []
+    for part in np.array_split(good, min(settings.blocks, FEWER) if len(good) >= LONG else settings.blocks):
+        first, last = int(part[0]), int(part[-1])
+        inside = (ends >= first) & (ends <= last)
+        apart = (ends < first - settings.window + 1) | (ends - settings.window + 1 > last)
+        if inside.any():
+            made.append(Block(ends[apart], ends[inside]))
+    enough = len(made) > 1 and all(len(block.training) for block in made)
+    return tuple(made) if enough and sum(len(block.validation) for block in made) > 1 else ()
 
 
 def _cut(good: NDArray[np.bool_], validation: float) -> int:

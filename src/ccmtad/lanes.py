@@ -3,30 +3,38 @@
 Constant time and memory however long they run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .blame import asked, put_back, times_asked
+from .conditions import condition_event
 from .errors import InputError
 from .model import Model
 from .network.engine import Engine
 from .prepare import timeline
-from .prepare.timeline import GAP, LATE, UNTIMED
+from .prepare.timeline import AGREEING, BACK, GAP, JUMP, LATE, UNTIMED
 from .record import NEVER, readable
-from .results import Change, Event, Health, Step, Tally
+from .results import Change, Event, Health, Step, Tally, Verdict
 from .score import events, step, tracks
 from .score.events import CHANGES
-from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain
+from .score.signals import CONDITION, Signals, beyond_at_once
+from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain, told_apart
+from .wording import span
 
-__all__ = ["ACCEPTED", "ARRAYS", "Lanes", "Taken"]
+__all__ = ["ACCEPTED", "AHEAD", "ARRAYS", "RIGHT_AGAIN", "SIGNALS", "Lanes", "Taken"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+AHEAD = "the clock jumps ahead"
+CURE = f"if it is wrong, rows that go on from before are taken again once {AGREEING} of them agree"
+RIGHT_AGAIN = "the clock was ahead, and is right again"
+HEALTH_FIELDS = 15  # of an answer, the last of those a step tells
 ACCEPTED = "this event has lasted so long that its level is taken for the new normal from here on"
 
 
@@ -36,45 +44,69 @@ class Lanes:
     def __init__(self, model: Model, number: int, engine: Engine | None = None) -> None:
         if not model.settings.online:
             raise InputError("a stream must be online; this model averages with smoothing='centred', which looks ahead")
-        self.model = model
         self.engine = model.engine if engine is None else engine
         self.compiled = self.engine.compiled
+        self._heed(model)
+        self._fresh(number)
+
+    def heed(self, said: Iterable[Verdict]) -> None:
+        """Takes words on events to heart, from the next row on."""
+        self._heed(self.model.told(said))
+        self._put_together()
+
+    def _heed(self, model: Model) -> None:
+        model = model.heeding
+        self.model = model
         settings, scaler = model.settings, model.scaler
         pause = model.longest_pause
         nanos = timeline.LONGEST if pause is None else min(round(pause * 1e9), timeline.LONGEST)
-        self._preparing = nanos, settings.window, settings.hold_rows, scaler.low, scaler.gain, model.fallback
+        self._preparing = (
+            nanos, settings.window, settings.hold_rows, scaler.low, scaler.gain, model.fallback, model.limits,
+        )  # fmt: skip
         self._rules = model.calibration.rules.given(self.compiled)
-        self._fresh(number)
 
     def _fresh(self, number: int) -> None:
         settings, channels = self.model.settings, len(self.model.channels)
         self.number = number
         self._scratch = _scratch(1)
         self.memory = self.model.calibration.rules.memory(LAYOUT, number, self.compiled)
+        self.signals = Signals.fresh(number, channels, self.compiled)
         self.held = np.tile(self.model.fallback, (number, 1))  # the last value of each channel
         self.age = np.full((number, channels), -1)  # rows since then; -1: none yet
         self.averaged = np.zeros((number, settings.smooth, channels))  # ring of scaled rows
         self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
+        self.past = np.zeros((number, 2, settings.window, channels), dtype=np.float32)  # rows, and expected ones
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
+        self.peaks = np.zeros(
+            (number, 3, channels)
+        )  # largest squared error in alarm, the value there, the expected one
+        self._put_together()
+
+    def _put_together(self) -> None:
         combiner = self.model.combiner
         self._state = (
-            *self.memory.all, self.held, self.age, self.averaged, self.ring, *self._preparing, combiner.unit,
-            combiner.way.most,
+            *self.memory.all, *self.signals.all, self.held, self.age, self.averaged, self.ring, self.past,
+            *self._preparing,
+            combiner.unit, combiner.way.most,
         )  # fmt: skip
 
     def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
         """One row for each of the `lanes`."""
         rows, channels = len(lanes), len(self.model.channels)
-        x, present = np.empty((rows, channels), dtype=np.float32), np.empty((rows, channels), dtype=np.bool_)
+        x, present = (
+            np.zeros((rows, channels), dtype=np.float32),
+            np.zeros((rows, channels), dtype=np.bool_),
+        )  # late rows
         slots, ready = self._scratch if rows == 1 else _scratch(rows)
         parts = self.engine.parts
         if parts is not None:
             # `_arrive` fills an answer: a record as it starts costs more than a small network.
-            answers, back = np.empty(rows, ANSWER.dtype), np.empty((rows, channels))
+            answers, back, errors = np.empty(rows, ANSWER.dtype), np.empty((rows, channels)), np.empty((rows, channels))
             UPDATE.fast(
-                lanes, values, times, answers, slots, ready, x, present, back, *self._state, *parts, *self._rules
-            )
-            return Taken(self, lanes, values, answers, x, back, present)
+                lanes, values, times, answers, slots, ready, x, present, back, errors, *self._state, *parts,
+                *self._rules,
+            )  # fmt: skip
+            return Taken(self, lanes, values, answers, x, back, errors, present)
         return self._update_in_parts(lanes, values, times, slots, x, present)
 
     def _update_in_parts(
@@ -82,35 +114,42 @@ class Lanes:
     ) -> "Taken":
         """The same where the network is not compiled, or has several blocks."""
         answers, combiner = ANSWER.many(len(lanes), self.compiled), self.model.combiner
-        streams, records, *_ = self.memory.all
+        model, (streams, records, *_) = self.model, self.memory.all
+        counts, _, traces, kinds = self.signals.all
         given: tuple[Any, ...] = (lanes, values, times)
         if not self.compiled:
             given = (lanes.tolist(), values, times.tolist())
         take: Any = TAKE.fast if self.compiled else take_plain
-        take(*given, *self._preparing, streams, records, self.held, self.age, self.averaged, answers, slots, x, present)
-        ready = [bool(answer["ready"]) if self.compiled else answer.ready for answer in answers]
-        back = self.engine.advance(lanes, slots, np.array(ready), x, self.ring)
+        take(
+            *given, *self._preparing, streams, records, *self.signals.all, self.held, self.age, self.averaged,
+            self.past, answers, slots, x, present,
+        )  # fmt: skip
+        ready = np.array([bool(answer["ready"]) if self.compiled else answer.ready for answer in answers])
+        back = self.engine.advance(lanes, slots, ready, x, self.ring)
         if self.compiled:
+            errors = np.empty_like(back)
             JUDGE.fast(
-                lanes,
-                times,
-                x,
-                back,
-                present,
-                combiner.unit,
-                combiner.way.most,
-                *self.memory.all,
-                *self._rules,
-                answers,
-            )
-            return Taken(self, lanes, values, answers, x, back, present)
-        errors: Floats = np.square(x - back)
-        if not all(ready):  # nothing was made of those
-            errors[~np.array(ready)] = 0.0
+                *given, slots, x, back, errors, present, model.scaler.low, model.scaler.gain, combiner.unit,
+                combiner.way.most, model.limits, self.averaged, self.past, *self.memory.all, counts, traces, kinds,
+                *self._rules, answers,
+            )  # fmt: skip
+            return Taken(self, lanes, values, answers, x, back, errors, present)
+        errors = np.square(x - back)
+        self.past[lanes[ready], 1, slots[ready]] = back[ready]
+        if not ready.all():  # nothing was made of those
+            errors[~ready] = 0.0
         there = present if any(answer.gone for answer in answers) else None
+        for n in np.flatnonzero(ready).tolist():
+            k = lanes[n]
+            rise = step.risen(records[k], self._rules[1])
+            far = beyond_at_once(errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise)
+            answers[n].farthest = max(answers[n].farthest, far)
+        losses = combiner.loss(errors, there).tolist()
+        whole = model.unclipped(values, errors)
+        sizes = losses if whole is errors else combiner.loss(whole, there).tolist()
         interpreted: Any = score
-        interpreted(given[0], given[2], combiner.loss(errors, there).tolist(), *self.memory.all, *self._rules, answers)
-        return Taken(self, lanes, values, answers, x, errors, present)
+        interpreted(given[0], given[2], losses, sizes, *self.memory.all, traces, kinds, *self._rules, answers)
+        return Taken(self, lanes, values, answers, x, back, errors, present)
 
     def health(self, lane: int) -> Health:
         """Whether the calibration still fits."""
@@ -127,7 +166,7 @@ class Lanes:
         return None if time == NEVER else time
 
     def event(self, lane: int) -> Event:
-        """The newest event of a stream, as it stands."""
+        """The newest anomaly of a stream, as it stands."""
         life = readable(self.memory.streams, lane)
         ended = None if life.in_alarm else int(life.end)
         times = (life.start_time, life.alarm_time, NEVER if life.in_alarm else life.end_time)
@@ -135,9 +174,15 @@ class Lanes:
             (int(life.start), int(life.alarm), ended),
             tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
             self.model.channels,
-            self.blame[lane] / int(life.alarmed),
-            **events.measures(life, self.model.calibration.threshold),
+            self.blame[lane] / times_asked(int(life.alarmed)),
+            self.model.peaks(self.peaks[lane]),
+            **events.measures(life, self.model.calibration.typical),
         )
+
+    def condition(self, lane: int, kind: int) -> Event:
+        """The newest event of another kind, as it stands."""
+        condition = readable(self.signals.conditions[lane], kind)
+        return condition_event(condition, kind, self.model, self.signals.traces[lane])
 
     def active(self, lane: int) -> bool:
         """Whether the newest event of a stream may still change."""
@@ -159,9 +204,11 @@ class Lanes:
         """All that is remembered of a stream: arrays, and numbers by name."""
         _, records, recent, settling = self.memory.all
         arrays = {name: getattr(self, name)[lane] for name in ARRAYS}
+        arrays |= {name: getattr(self.signals, name)[lane] for name in SIGNALS}
         arrays |= {"recent": np.array(recent[lane]), "settling": np.array(settling[lane])}
         told = [tracks.LAYOUT.state(record) for record in records[lane]]
-        return arrays, {"stream": LAYOUT.state(self.memory.streams[lane]), "tracks": told}
+        kinds = [CONDITION.state(record) for record in self.signals.conditions[lane]]
+        return arrays, {"stream": LAYOUT.state(self.memory.streams[lane]), "tracks": told, "kinds": kinds}
 
     def restore(self, lane: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
         """Puts a lane into a state; the state must fit the model, which `snapshot` has checked."""
@@ -169,8 +216,12 @@ class Lanes:
         LAYOUT.restore(self.memory.streams[lane], facts["stream"])
         for record, told in zip(records[lane], facts["tracks"], strict=True):
             tracks.LAYOUT.restore(record, told)
+        for record, told in zip(self.signals.conditions[lane], facts["kinds"], strict=True):
+            CONDITION.restore(record, told)
         for name in ARRAYS:
             getattr(self, name)[lane] = arrays[name]
+        for name in SIGNALS:
+            getattr(self.signals, name)[lane] = arrays[name]
         for kept, name in ((recent, "recent"), (settling, "settling")):
             kept[lane] = arrays[name] if self.compiled else arrays[name].tolist()
 
@@ -180,7 +231,8 @@ def _scratch(rows: int) -> tuple[Ints, Bools]:
     return np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.bool_)
 
 
-ARRAYS = ("held", "age", "averaged", "ring", "blame")
+ARRAYS = ("held", "age", "averaged", "ring", "past", "blame", "peaks")
+SIGNALS = ("counts", "since", "traces")
 
 
 @dataclass(eq=False, slots=True)
@@ -192,6 +244,7 @@ class Taken:
     values: Floats  # (rows, channels) as they came
     answers: Any
     x: NDArray[np.float32]  # (rows, channels) scaled
+    back: Floats  # (rows, channels) what was expected, scaled; anything where a row was not ready
     errors: Floats  # (rows, channels) squared; anything where a row was not ready
     present: Bools  # (rows, channels)
 
@@ -199,36 +252,69 @@ class Taken:
     def changed(self) -> bool:
         """Whether any row changed an event."""
         if self.of.compiled:
-            return bool(self.answers["change"].any())
-        return any(answer.change for answer in self.answers)
+            return bool(self.answers["changes"].any())
+        return any(answer.changes for answer in self.answers)
 
     def changes(self) -> Iterator[tuple[int, Change]]:
         """Adds the rows in alarm to the blame of their events; which rows changed an event, and how."""
-        for number, (change, alarm) in self._moved():
-            lane, what = int(self.lanes[number]), CHANGES[change]
+        for number, changes, alarm in self._moved():
+            lane = int(self.lanes[number])
+            change, *others = told_apart(changes)
+            what = CHANGES[change]
             if what == "opened":
                 self.of.blame[lane] = 0.0
+                self.of.peaks[lane] = 0.0
             if alarm:
-                self.of.blame[lane] += self.blame(number)
+                self._in_alarm(number, lane)
             if what is not None:
                 yield number, Change(what, self.of.event(lane))
+            for kind, other in enumerate(others):
+                happened = CHANGES[other]
+                if happened is not None:
+                    yield number, Change(happened, self.of.condition(lane, kind))
 
-    def _moved(self) -> Iterator[tuple[int, tuple[int, bool]]]:
-        """The rows that changed an event, with their change and whether they are in alarm (then there is a change)."""
+    def _moved(self) -> Iterator[tuple[int, int, bool]]:
+        """The rows that changed events: how, and whether an anomaly is going on (then there is a change)."""
         if self.of.compiled:
-            change, alarm = self.answers["change"], self.answers["alarm"]
-            for number in change.nonzero()[0].tolist():
-                yield number, (int(change[number]), bool(alarm[number]))
+            changes, alarm = self.answers["changes"], self.answers["anomaly"]
+            for number in changes.nonzero()[0].tolist():
+                yield number, int(changes[number]), bool(alarm[number])
         else:
             for number, answer in enumerate(self.answers):
-                if answer.change:
-                    yield number, (answer.change, answer.alarm)
+                if answer.changes:
+                    yield number, answer.changes, answer.anomaly
+
+    def _in_alarm(self, number: int, lane: int) -> None:
+        """Keeps what each channel did at its worst."""
+        life = readable(self.of.memory.streams, lane)
+        if asked(int(life.alarmed)):
+            self.of.blame[lane] += self._put_back(number, lane, life)
+        whole, peaks = self._whole(number)[0], self.of.peaks[lane]
+        worse = self.present[number] & (whole > peaks[0])
+        there = np.isfinite(self.values[number])
+        expected = self.of.model.scaler.undo(self.back[number])
+        values = np.where(there, self.values[number], self.of.held[lane])
+        for line, new in zip(peaks, (whole, values, expected), strict=True):
+            line[worse] = new[worse]
+
+    def _put_back(self, number: int, lane: int, life: Any) -> Floats:
+        """Which channel did it."""
+        model, window = self.of.model, self.of.model.settings.window
+        order = (np.arange(window) + int(life.filled)) % window  # oldest first
+        rows, expected = self.of.past[lane][:, order]
+        event = expected[-min(int(life.rising), window) :]
+        return put_back(model, self.of.engine, rows, event, self._whole(number)[0], self.present[number])
+
+    def _whole(self, number: int) -> Floats:
+        """Squared errors as they would be had nothing been clipped."""
+        row = slice(number, number + 1)
+        return self.of.model.unclipped(self.values[row], self.errors[row])
 
     def step(self, number: int, changes: tuple[Change, ...]) -> Step:
         """The answer for one row."""
         index, ready, loss, pvalue, evidence, score, alarm, _, odd, waited, gone, accepting, *health = self.answer(
             number
-        )
+        )[:HEALTH_FIELDS]
         notes = self._notes(number, odd, waited, gone, accepting) if odd or gone or accepting else ()
         made: Step = object.__new__(Step)  # as the class would, but for one call a field
         object.__setattr__(
@@ -252,13 +338,15 @@ class Taken:
             return np.zeros(len(self.of.model.channels), dtype=np.float32)
         row, model = slice(number, number + 1), self.of.model
         there = model.blamable(self.x[row], self.present[row])
-        shares: NDArray[np.float32] = model.combiner.blame(self.errors[row], there)[0].astype(np.float32)
+        shares: NDArray[np.float32] = model.combiner.blame(self._whole(number), there)[0].astype(np.float32)
         return shares
 
     def _notes(self, number: int, odd: int, waited: int, gone: int, accepting: bool) -> tuple[str, ...]:
         if odd & LATE:
             return ("late or duplicate row ignored",)
-        notes = [f"gap of {waited * 1e-9:g} s: window restarted"] * bool(odd & GAP)
+        notes = [f"gap of {waited * 1e-9:g} s: window restarted"] * bool(odd & GAP and not odd & (JUMP | BACK))
+        notes += [f"{AHEAD} by {span(waited * 1e-9)}: window restarted; {CURE}"] * bool(odd & JUMP)
+        notes += [f"{RIGHT_AGAIN}: window restarted"] * bool(odd & BACK)
         notes += ["no time given: the next pause is not measured"] * bool(odd & UNTIMED)
         if gone:
             missing, present = ~np.isfinite(self.values[number]), self.present[number]

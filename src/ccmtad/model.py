@@ -2,23 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .calibrate.calibration import Calibration
+from .calibrate.calibration import SMALL_SHARE, Calibration
+from .calibrate.feedback import Verdict, merged, milder
+from .calibrate.limits import Tails, nothing
+from .calibrate.sight import TIMES, rows_to_alarm
 from .frame import Frame
 from .network.clusters import Clusters
 from .network.engine import Engine
 from .network.shapes import Architecture
 from .prepare import missing, smooth, timeline, windows
-from .prepare.scale import Scaler, clip, scaled_and_clipped
+from .prepare.scale import CLIP, Scaler, clip, scaled_and_clipped
 from .results import Learnt
-from .score.combine import Combiner
+from .score.combine import LARGEST_LOSS, Combiner
 from .settings import Settings
 
 __all__ = ["Model", "Series", "prepare", "reference_name", "series"]
@@ -32,6 +35,7 @@ class Series:
     rows: NDArray[np.float32]  # (rows, channels)
     present: NDArray[np.bool_] | None  # (rows, channels) which may be judged; None: all
     ends: NDArray[np.int64]  # last rows of the windows
+    start: NDArray[np.bool_]  # (rows,) after a pause, or the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,9 @@ class Model:
     combiner: Combiner
     calibration: Calibration
     correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows, 0 where one is constant
+    tails: Tails | None = None  # how far is too far, channel by channel; None in older files, and in the paper
+    feedback: tuple[Verdict, ...] = ()  # what people said of events
+    learnt_as: "Model | None" = None  # the model as it was fitted, where this is one that heeds feedback
 
     @cached_property
     def architecture(self) -> Architecture:
@@ -72,11 +79,32 @@ class Model:
             "clusters": self.clusters.label,
             "combiner.unit": self.combiner.unit,
             **{reference_name(i): track.reference for i, track in enumerate(tracks)},
+            **({} if self.tails is None else {f"tails.{name}": array for name, array in vars(self.tails).items()}),
         }
 
     @cached_property
+    def heeding(self) -> "Model":
+        """The model with what people said of events taken to heart."""
+        if not self.feedback:
+            return self
+        combiner, calibration, limits = milder(
+            self.feedback, self.channels, self.combiner, self.calibration, self.limits
+        )
+        made = replace(self, combiner=combiner, calibration=calibration, learnt_as=self)
+        made.__dict__["limits"] = limits
+        return made
+
+    def told(self, said: Iterable[Verdict]) -> "Model":
+        """The model as it was fitted, with more feedback."""
+        base = self if self.learnt_as is None else self.learnt_as
+        return replace(base, feedback=merged(base.feedback, said))
+
+    @cached_property
     def fingerprint(self) -> str:
-        """A checksum of all that the state of a stream depends on: what ties a snapshot to its model."""
+        """A checksum of all that the state of a stream depends on: what ties a snapshot to its model. A word on an
+        event is no part of it."""
+        if self.learnt_as is not None:
+            return self.learnt_as.fingerprint
         live = {one.name: getattr(self.settings, one.name) for one in fields(Settings) if one.metadata["live"]}
         facts = {
             "settings": {**live, "budget": None, "threshold": None, "alpha": None},  # the tracks say what came of them
@@ -90,6 +118,17 @@ class Model:
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+    @cached_property
+    def limits(self) -> NDArray[np.float64]:
+        """(limits, channels): how far is too far, and how long too long."""
+        tails = nothing(len(self.channels)) if self.tails is None else self.tails
+        return tails.limits(self.settings.rows_per_alarm(self.period) / SMALL_SHARE)
+
+    @cached_property
+    def sight(self) -> dict[int, int | None]:
+        """For an error of so many times the usual one, how many rows it must last for an alarm; None: it has none."""
+        return {times: rows_to_alarm(self.calibration, self.limits, self.combiner.unit, times) for times in TIMES}
 
     @property
     def longest_pause(self) -> float | None:
@@ -112,6 +151,23 @@ class Model:
         moved: NDArray[np.bool_] = ~(self.still & (rows == -1.0))
         return moved if present is None else np.logical_and(present, moved)
 
+    def unclipped(self, values: NDArray[np.float64], error: NDArray[Any]) -> NDArray[np.float64]:
+        """Squared errors of rows with these raw values as they would be had nothing been clipped."""
+        if self.settings.smooth > 1:  # then a row is more than its own values
+            return error
+        with np.errstate(invalid="ignore", over="ignore"):
+            over = np.abs(self.scaler(values)) - CLIP
+            over = np.where(np.isfinite(values) & (over > 0.0), over, 0.0)
+            if not over.any():
+                return error
+            whole: NDArray[np.float64] = np.minimum(np.square(np.sqrt(error) + over), LARGEST_LOSS * self.combiner.unit)
+        return whole
+
+    def peaks(self, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest squared errors of an event, with the values there, as an event tells them: in units of the
+        channel's usual error."""
+        return np.stack([np.sqrt(peaks[0] / self.combiner.unit), *peaks[1:]])
+
     @property
     def learnt(self) -> Learnt:
         """What explains an answer."""
@@ -125,6 +181,7 @@ class Model:
             len(calibration.reference),
             calibration.tracks[0].shares,
             calibration.support,
+            self.feedback,
         )
 
     def series(self, frame: Frame) -> Series:
@@ -141,13 +198,14 @@ def series(
     frame: Frame, scaler: Scaler, fallback: NDArray[np.float64], period: float | None, settings: Settings
 ) -> Series:
     """Drops late rows, holds missing values, scales, and finds the windows."""
-    kept = np.flatnonzero(timeline.kept(frame.times, len(frame)))
+    longest = timeline.longest_pause(period, settings.gap)
+    kept = np.flatnonzero(timeline.kept(frame.times, len(frame), longest))
     times = None if frame.times is None else frame.times[kept]
-    start = timeline.starts(times, len(kept), timeline.longest_pause(period, settings.gap))
+    start = timeline.starts(times, len(kept), longest)
     values, present = missing.hold(frame.values[kept], settings.hold_rows, start, fallback)
     rows = prepare(values, start, scaler, settings)
     ends = windows.ends(start, settings.window)
-    return Series(kept, rows, None if present.all() else present, ends)
+    return Series(kept, rows, None if present.all() else present, ends, start)
 
 
 def prepare(

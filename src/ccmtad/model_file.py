@@ -1,13 +1,15 @@
 """One model, one file. Loading executes nothing, and checks every shape against the settings."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibrate import feedback
 from .calibrate.budget import Support
 from .calibrate.calibration import Calibration
+from .calibrate.limits import Tails
 from .errors import FileError, SettingError
 from .files import digest, open_sealed, seal
 from .model import Model, reference_name
@@ -16,6 +18,7 @@ from .network.shapes import Architecture
 from .prepare.scale import Scaler
 from .score import combine, tails
 from .score.combine import Combiner
+from .score.signals import LIMITS
 from .score.tracks import Track, in_use
 from .settings import Settings
 
@@ -26,6 +29,8 @@ VERSION = 3
 
 # What version 1 did not have, and did without.
 SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
+# What version 2 did not have.
+SINCE_3 = {"extremes": False, "signals": False, "unlike": False}
 # The settings of version 2: snapshots of that time know their model by them.
 OF_VERSION_2 = (
     "window", "width", "expansion", "mixers", "clusters", "clustering", "temporal_mixer", "causal_mask",
@@ -37,12 +42,16 @@ OF_VERSION_2 = (
 
 def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
     """The model as bytes, the same for the same model; `extra` is carried along, under its own name."""
+    model = model if model.learnt_as is None else model.learnt_as
     facts = {**_facts(model), "settings": asdict(model.settings), "extra": extra or {}}
+    if model.feedback:
+        facts["feedback"] = feedback.plain(model.feedback)
     return seal(MAGIC, VERSION, _arrays(model), facts)
 
 
 def fingerprint_before_3(model: Model) -> str:
     """What versions 1 and 2 called the fingerprint of a model: the checksum of the whole file without its extra."""
+    model = model if model.learnt_as is None else model.learnt_as
     settings = {name: getattr(model.settings, name) for name in OF_VERSION_2}
     facts, version = _facts(model), 2
     if all(settings[name] == off for name, off in SINCE_2.items()) and model.calibration.support is None:
@@ -70,6 +79,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "threshold": calibration.threshold,
         "scales": [[track.rows, track.normal, track.threshold] for track in calibration.tracks],
         "support": None if calibration.support is None else _finite(asdict(calibration.support)),
+        **({} if np.isinf(calibration.unlike) else {"unlike": calibration.unlike}),
     }
 
 
@@ -93,7 +103,7 @@ class _Reading:
     what: str  # it is, in messages
 
     def model(self) -> Model:
-        settings = Settings.of(**{**SINCE_2, **self.facts["settings"]})
+        settings = Settings.of(**{**SINCE_2, **SINCE_3, **self.facts["settings"]})
         channels, clusters = self._channels(), self._clusters()
         self._check(len(clusters.label) == len(channels), "a cluster for every channel")
         weights = {
@@ -121,7 +131,24 @@ class _Reading:
             combiner=Combiner(unit, combine.find(settings.combine)),
             calibration=self._calibration(settings),
             correlation=self._correlation(len(channels)),
+            tails=self._tails(len(channels)),
+            feedback=feedback.verdicts(self.facts.get("feedback", ())),
         )
+
+    def _tails(self, channels: int) -> Tails | None:
+        if "tails.middle" not in self.arrays:
+            return None
+        parts = {}
+        for one in fields(Tails):
+            array = self.arrays[f"tails.{one.name}"]
+            shape = (channels,) if one.name == "middle" else (len(LIMITS) - 1, channels)
+            self._check(array.shape == shape and array.dtype == np.float64, f"tails.{one.name} of shape {shape}")
+            self._check(
+                not np.isnan(array).any() and bool((array >= 0).all() or one.name in ("middle", "strength")),
+                f"whole numbers of tails.{one.name}",
+            )
+            parts[one.name] = array
+        return Tails(**parts)
 
     def _channels(self) -> tuple[str, ...]:
         names = self.facts["channels"]
@@ -151,7 +178,8 @@ class _Reading:
         self._check(losses is None or (losses.ndim == 1 and losses.dtype == np.float64), "losses in order of time")
         if support is not None:
             support = Support(**{name: np.inf if v is None else float(v) for name, v in support.items()})
-        return Calibration(settings, tuple(tracks), alpha, support, losses)
+        unlike = self.facts.get("unlike")
+        return Calibration(settings, tuple(tracks), alpha, support, losses, np.inf if unlike is None else float(unlike))
 
     def _reference(self, name: str) -> NDArray[np.float64]:
         reference = self.arrays[name]

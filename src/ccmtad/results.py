@@ -1,6 +1,7 @@
 """What detection returns: frozen values."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -10,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calibrate.budget import Support
+from .calibrate.feedback import Verdict, Word
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .score.events import What
 from .score.health import Health
 from .score.health import read as read_health
 from .settings import Settings
-from .wording import count, iso, moment
+from .wording import count, iso, lasting, listed, moment, number
 
 __all__ = [
     "EVENT_COLUMNS",
@@ -27,12 +29,17 @@ __all__ = [
     "Event",
     "Health",
     "Learnt",
+    "Peak",
     "Step",
     "Support",
     "Tally",
+    "Verdict",
     "What",
     "plain",
 ]
+
+WORTH_A_WORD = 0.1  # share of the blame
+MOST_PEAKS = 8  # channels of an event that are told of in full
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -51,6 +58,7 @@ class Learnt:
     references: int  # normal losses that p-values are counted against
     shares: tuple[float, ...]  # of normal p-values below 0.1, 0.2, .. 0.9
     support: Support | None  # None where the threshold was given or is the paper's
+    feedback: tuple[Verdict, ...] = ()  # what people had said of events
 
     @property
     def allowed(self) -> str:
@@ -70,8 +78,17 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """What a channel did where its error was largest."""
+
+    times: float | None  # the error, in units of the channel's usual one; None where the event is not about errors
+    value: float | None
+    expected: float | None
+
+
+@dataclass(frozen=True)
 class Event:
-    """One anomaly. Indices are rows of the input; times are None where the input had none.
+    """Something an operator should know. Indices are rows of the input; times are None where the input had none.
 
     `alarm` is when the alarm was raised, as seen online. `start` and `end` are corrected in hindsight: `start` is
     known at the alarm, `end` once the score has fallen back to the threshold (None while it has not).
@@ -80,13 +97,14 @@ class Event:
     start: int  # first row, inclusive
     alarm: int  # row at which the alarm was raised
     end: int | None  # last row, inclusive; None while open
-    severity: float  # peak score / threshold, so above 1
+    severity: float  # how large: the largest error in units of the usual one, or how many times too long
     channels: tuple[str, ...]  # most blamed first
     blame: tuple[float, ...]  # share of the loss of each of these, averaged over the rows in alarm
+    peaks: tuple[Peak, ...] = ()  # of the most blamed of these, what each did at its worst
     start_time: Time | None = None
     alarm_time: Time | None = None
     end_time: Time | None = None
-    kind: str = "anomaly"  # what sort of event
+    kind: str = "anomaly"  # or "signal lost", "frozen", "unlike training"
 
     @classmethod
     def of(
@@ -95,25 +113,75 @@ class Event:
         times: tuple[Time | None, Time | None, Time | None],
         channels: Sequence[str],
         blame: Floats,
+        peaks: Floats,
         **measures: Any,
     ) -> Self:
-        """From its start, alarm and end, what each of all channels is blamed for, and what it is measured by."""
+        """From its start, alarm and end, what each of all channels is blamed for and did at its worst (times, value,
+        expected), and what it is measured by."""
         order = np.argsort(-blame, kind="stable")[: int((blame > 0).sum())]
         names = tuple([channels[i] for i in order.tolist()])
         start, alarm, end = rows
         shares = tuple(blame[order].astype(np.float64).tolist())
         stamps: dict[str, Any] = dict(zip(("start_time", "alarm_time", "end_time"), times, strict=True))
-        return cls(start=start, alarm=alarm, end=end, channels=names, blame=shares, **stamps, **measures)
+        told = peaks[:, order[:MOST_PEAKS]].T.tolist()
+        worst = tuple(Peak(*(value if math.isfinite(value) else None for value in one)) for one in told)
+        return cls(start=start, alarm=alarm, end=end, channels=names, blame=shares, peaks=worst, **stamps, **measures)
 
     @property
     def id(self) -> str:
         """What tells it from every other event of its series: its kind, and the time of its alarm (or the row)."""
         return f"{self.kind}-{iso(self.alarm_time) or self.alarm}"
 
+    def verdict(self, word: Word, at: str) -> Verdict:
+        """A word on it, as it is kept."""
+        told = self.peaks
+        return Verdict(
+            self.id, word, at, self.kind, self.severity, self.channels[: len(told)],
+            tuple(peak.times for peak in told), tuple(peak.value for peak in told),
+            tuple(peak.expected for peak in told), iso(self.start_time), iso(self.end_time),
+        )  # fmt: skip
+
     @property
     def open(self) -> bool:
-        """Whether the score was still above the threshold at the last row."""
+        """Whether it was still going on at the last row."""
         return self.end is None
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return f"{self._what()}, {self._how_long()}"
+
+    @property
+    def others(self) -> str:
+        """The channels blamed beside the first, where there are some that matter, in words that follow the sentence."""
+        if self.kind != "anomaly":
+            return ""
+        blamed = [
+            name for name, share in zip(self.channels[1:3], self.blame[1:], strict=False) if share >= WORTH_A_WORD
+        ]
+        return f"; also {' and '.join(blamed)}" if blamed else ""
+
+    def _what(self) -> str:
+        first = self.channels[0] if self.channels else "no channel"
+        peak = self.peaks[0] if self.peaks else None
+        if self.kind == "signal lost":
+            return f"{listed(self.channels)} missing" if self.channels else "no rows at all"
+        if self.kind == "frozen":
+            at = "" if peak is None or peak.value is None else f" at {number(peak.value)}"
+            return f"{listed(self.channels)} standing still{at}"
+        if self.kind == "unlike training":
+            return f"errors {number(self.severity)} times those of training, most in {listed(self.channels)}"
+        if peak is None or peak.value is None or peak.expected is None:
+            return f"{first} other than expected"
+        away = peak.value - peak.expected
+        return f"{first} {number(abs(away))} {'above' if away > 0 else 'below'} the {number(peak.expected)} expected"
+
+    def _how_long(self) -> str:
+        if self.end is None:
+            return f"since {moment(self.start, self.start_time)}"
+        if self.start_time is None or self.end_time is None or self.end_time == self.start_time:
+            return f"for {count(self.end - self.start + 1, 'row')}"
+        return f"for {lasting(float((self.end_time - self.start_time) / np.timedelta64(1, 's')))}"
 
 
 @dataclass(frozen=True)
@@ -149,21 +217,24 @@ EVENT_COLUMNS = (
         lambda event: f"{event.severity:.3g}",
         number=True,
     ),
-    Column(
-        "channels",
-        lambda event: list(event.channels),
-        "most blamed channels",
-        lambda event: ", ".join(
-            f"{name} {share:.0%}" for name, share in zip(event.channels[:3], event.blame, strict=False)
-        ),
-    ),
+    Column("channels", lambda event: list(event.channels)),
     Column("blame", lambda event: [round(share, 4) for share in event.blame]),
-)
+    Column("peaks", lambda event: [_short(vars(peak)) for peak in event.peaks]),
+    Column(
+        "sentence", lambda event: event.sentence, "what",
+        lambda event: event.sentence + event.others,
+    ),
+)  # fmt: skip
+
+
+def _short(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Six figures are enough."""
+    return {name: None if value is None else float(f"{value:.6g}") for name, value in values.items()}
 
 
 def plain(event: Event, blamed: int | None = None) -> dict[str, Any]:
     """An event as JSON knows it: rows, times as ISO 8601 in UTC, the `blamed` most blamed channels first."""
-    shown = replace(event, channels=event.channels[:blamed], blame=event.blame[:blamed])
+    shown = replace(event, channels=event.channels[:blamed], blame=event.blame[:blamed], peaks=event.peaks[:blamed])
     return {column.name: column.value(shown) for column in EVENT_COLUMNS}
 
 
@@ -191,10 +262,11 @@ class Detection:
     pvalue: Floats  # how rare so large a loss is among the validation losses
     evidence: Floats  # log(alpha / p-value), natural logarithm
     score: Floats  # accumulated evidence
-    alarm: Bools  # score above the threshold (for long enough, where a minimum duration is set)
+    alarm: Bools  # in an event of any kind, as seen online
     label: Bools  # inside an event, after boundary correction
     own_pvalue: Floats  # of the row by itself, before losses are averaged: what `health` is read from
-    events: tuple[Event, ...]
+    events: tuple[Event, ...]  # of every kind, in order of their alarms
+    alarms: Mapping[str, Bools]  # rows in alarm, by kind of event; an anomaly is a score above the threshold
     threshold: float
     frame: Frame  # what was judged, its channels in the fitted order
     health: Health  # whether the calibration still fits, at the last row

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibrate import feedback
 from .errors import FileError
 from .files import open_sealed, seal
-from .lanes import ARRAYS, Lanes
+from .lanes import ARRAYS, SIGNALS, Lanes
 from .model_file import fingerprint_before_3
 from .record import NEVER
 
@@ -23,7 +24,8 @@ Arrays = Mapping[str, NDArray[Any]]
 def take(lanes: Lanes, lane: int) -> bytes:
     """The state of a stream, between two updates."""
     arrays, facts = lanes.state(lane)
-    return seal(MAGIC, VERSION, arrays, {"model": lanes.model.fingerprint, **facts})
+    said = {"feedback": feedback.plain(lanes.model.feedback)} if lanes.model.feedback else {}
+    return seal(MAGIC, VERSION, arrays, {"model": lanes.model.fingerprint, **said, **facts})
 
 
 def restore(lanes: Lanes, lane: int, data: bytes) -> None:
@@ -43,8 +45,11 @@ def restore(lanes: Lanes, lane: int, data: bytes) -> None:
         if old:
             arrays, facts = _of_version_2(lanes, arrays, facts)
         _check_arrays(arrays, before[0])
+        said = feedback.verdicts(facts.get("feedback", ()))
         lanes.restore(lane, arrays, facts)
         _check_counts(lanes, facts)
+        if said:
+            lanes.heed(said)  # with what the model was told since: the union
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         lanes.restore(lane, *before)
         if isinstance(error, FileError):
@@ -55,8 +60,8 @@ def restore(lanes: Lanes, lane: int, data: bytes) -> None:
 def _check_arrays(arrays: Arrays, like: Arrays) -> None:
     for name, usual in like.items():
         new = arrays[name]
-        # A huge value may be on its way through the average; nothing else is ever infinite.
-        whole = name == "averaged" or np.isfinite(new).all()
+        # A huge value may be on its way through the average, and a channel may have no last value.
+        whole = name in ("averaged", "traces") or np.isfinite(new).all()
         _check(bool(new.shape == usual.shape and new.dtype == usual.dtype and whole), name)
 
 
@@ -80,9 +85,12 @@ def _of_version_2(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
     stream |= {name: NEVER if time is None else _whole(time) for name, time in times.items()}
     stream |= {"filled": facts["filled"], "untimed": facts["untimed"]}
     stream["last_time"] = NEVER if facts["last_time"] is None else _whole(facts["last_time"])
-    made = {name: arrays[name] for name in ARRAYS if name != "blame"}
+    made = {name: arrays[name] for name in ARRAYS if name not in ("past", "blame", "peaks")}
     made["blame"] = arrays["blame"] if len(arrays["blame"]) else fresh["blame"]
-    made |= {"recent": fresh["recent"].copy(), "settling": fresh["settling"].copy()}
+    made |= {name: fresh[name].copy() for name in ("recent", "settling", "past", "peaks", *SIGNALS)}
+    # Severity was how far above the threshold the score came, and goes on from there.
+    calibration = lanes.model.calibration
+    stream["peak"] = calibration.typical * (float(life["peak"]) / calibration.threshold) ** 2
     told = facts.get("tracks", [{"score": facts.get("score"), "negatives": facts.get("negatives"), "level": None}])
     tracks = [dict(track) for track in start["tracks"]]
     for i, (track, old) in enumerate(zip(tracks, told, strict=True)):
@@ -103,7 +111,7 @@ def _of_version_2(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
         stream |= {"above": alarming["above"], "since_alarm": alarming["since"]}
         stream |= {"same_excursion": alarming["same"], "seen_by_first": alarming["seen"]}
         stream |= {"shares": arrays["shares"].tolist(), "weight": float(pulse["weight"]), "healthy_rows": pulse["rows"]}
-    return made, {"stream": stream, "tracks": tracks}
+    return made, {"stream": stream, "tracks": tracks, "kinds": start["kinds"]}
 
 
 def _whole(value: object) -> int:

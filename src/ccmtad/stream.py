@@ -1,5 +1,6 @@
 """A live stream: one row in, one step out."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from .lanes import Lanes
 from .model import Model
 from .network.engine import Engine
 from .record import NEVER
-from .results import Health, Step, Tally
+from .results import Event, Health, Step, Tally, Verdict
 from .row import values_of
+from .wording import now
 
 __all__ = ["Stream"]
 
@@ -26,7 +28,6 @@ class Stream:
     """
 
     def __init__(self, model: Model, engine: Engine | None = None) -> None:
-        self.model = model
         self.lanes = Lanes(model, 1, engine)
         self._time = np.empty(1, dtype=np.int64)
 
@@ -40,6 +41,32 @@ class Stream:
         self._time[0] = NEVER if moment is None else moment
         taken = self.lanes.update(ONE, values.reshape(1, -1), self._time)
         return taken.step(0, tuple(change for _, change in taken.changes()) if taken.changed else ())
+
+    @property
+    def model(self) -> Model:
+        """What it goes by, feedback included."""
+        return self.lanes.model
+
+    def dismiss(self, event: Event) -> None:
+        """From the next row on, the channels this event blames are judged so mildly that it would have been normal."""
+        self.heed([event.verdict("dismissed", now())])
+
+    def confirm(self, event: Event) -> None:
+        """This event was real: its rows are kept out of every later fit and recalibration."""
+        self.heed([event.verdict("confirmed", now())])
+
+    def undo(self, event: Event) -> None:
+        """Takes back what was said of this event."""
+        self.heed([event.verdict("undone", now())])
+
+    def heed(self, said: Iterable[Verdict]) -> None:
+        """Takes words on events to heart, from the next row on."""
+        self.lanes.heed(said)
+
+    @property
+    def feedback(self) -> tuple[Verdict, ...]:
+        """All that was said of events, in order."""
+        return self.model.feedback
 
     def snapshot(self) -> bytes:
         """The whole state as bytes: `detector.stream(resume=...)` goes on from it, in this process or another."""

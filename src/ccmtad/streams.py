@@ -15,7 +15,7 @@ from .lanes import Lanes, Taken
 from .model import Model
 from .network.engine import Engine
 from .record import NEVER
-from .results import Change, Health, Step, Tally
+from .results import Change, Health, Step, Tally, Verdict
 from .row import values_of
 
 __all__ = ["Steps", "Streams"]
@@ -89,12 +89,20 @@ class Streams:
     """
 
     def __init__(self, model: Model, keys: Iterable[Hashable], engine: Engine | None = None) -> None:
-        self.model = model
         self._lane: dict[Hashable, int] = {}
         names = list(dict.fromkeys(keys))
         self.lanes = Lanes(model, len(names), engine)
         self._lane = {key: i for i, key in enumerate(names)}
         self._free: list[int] = []
+
+    @property
+    def model(self) -> Model:
+        """What they go by, feedback included."""
+        return self.lanes.model
+
+    def heed(self, said: Iterable[Verdict]) -> None:
+        """Takes words on events to heart, from the next row on, for every entity."""
+        self.lanes.heed(said)
 
     @property
     def keys(self) -> tuple[Hashable, ...]:
@@ -142,7 +150,10 @@ class Streams:
             values[i] = values_of(row, channels)
         lanes = np.array([self._lane[key] for key in keys], dtype=np.int64)
         taken = self.lanes.update(lanes, values, times)
-        return Steps(keys, {keys[number]: (change,) for number, change in taken.changes()}, taken)
+        changes: dict[Hashable, tuple[Change, ...]] = {}
+        for number, change in taken.changes():
+            changes[keys[number]] = (*changes.get(keys[number], ()), change)
+        return Steps(keys, changes, taken)
 
     def snapshot(self) -> dict[Hashable, bytes]:
         """The whole state of every entity as bytes; `detector.streams(keys, resume=...)` goes on from it."""

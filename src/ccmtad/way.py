@@ -12,15 +12,18 @@ import numpy as np
 from .compiled import Entry, kernel
 from .network.kernels import advance
 from .prepare import live, timeline
+from .prepare.scale import CLIP
 from .prepare.timeline import GAP, LATE
 from .record import Layout
-from .score import events, step
-from .score.combine import loss_of
+from .score import events, signals, step
+from .score.combine import LARGEST_LOSS, loss_of
+from .score.events import CHANGES
 from .score.health import worst_gap
 from .score.level import accepting
-from .score.step import judge, restart, risen
+from .score.signals import beyond, conditions, sense, sense_at_once
+from .score.step import judge, restart, risen, unlike
 
-__all__ = ["ANSWER", "JUDGE", "LAYOUT", "TAKE", "UPDATE", "score", "take_plain"]
+__all__ = ["ANSWER", "JUDGE", "LAYOUT", "TAKE", "UPDATE", "score", "take_plain", "told_apart"]
 
 FIELDS = {
     "rows": 0, "late": 0, "gaps": 0, "missing": 0,  # what a tally tells
@@ -31,13 +34,22 @@ LAYOUT = Layout(FIELDS, timeline.FIELDS, step.FIELDS, signed=(*timeline.SIGNED, 
 ANSWER = Layout(
     {
         "index": 0, "ready": False, "loss": math.nan, "pvalue": 1.0, "evidence": 0.0, "score": 0.0, "alarm": False,
-        "change": 0, "odd": 0, "waited": 0, "gone": 0, "accepting": False, "healthy_rows": 0, "gap": 0.0, "risen": 0.0,
+        "changes": 0, "odd": 0, "waited": 0, "gone": 0, "accepting": False, "healthy_rows": 0, "gap": 0.0, "risen": 0.0,
+        "anomaly": False, "farthest": 0.0, "change": 0, "lost": 0, "frozen": 0,
     }
 )  # fmt: skip
+SORTS = len(CHANGES)  # of changes: those of several kinds of event are told as one number
+
+
+def told_apart(changes: int) -> tuple[int, int, int, int]:
+    """What happened to the anomaly, and to the event of each other kind."""
+    return changes % SORTS, changes // SORTS % SORTS, changes // SORTS**2 % SORTS, changes // SORTS**3
 
 
 @kernel
-def _arrive(stream: Any, answer: Any, records: Any, held: Any, age: Any, time: int, pause: int, fallback: Any) -> bool:
+def _arrive(
+    stream: Any, answer: Any, records: Any, held: Any, age: Any, traces: Any, time: int, pause: int, fallback: Any
+) -> bool:
     """A row has come: its time. Whether it counts."""
     answer.ready = False
     answer.loss = math.nan
@@ -45,7 +57,12 @@ def _arrive(stream: Any, answer: Any, records: Any, held: Any, age: Any, time: i
     answer.evidence = 0.0
     answer.score = 0.0
     answer.alarm = False
+    answer.anomaly = False
+    answer.farthest = 0.0
+    answer.changes = 0
     answer.change = 0
+    answer.lost = 0
+    answer.frozen = 0
     answer.gone = 0
     answer.accepting = False
     answer.index = stream.rows
@@ -60,6 +77,7 @@ def _arrive(stream: Any, answer: Any, records: Any, held: Any, age: Any, time: i
         stream.gaps = stream.gaps + 1
         stream.filled = 0
         live.forget(held, age, fallback)
+        signals.forget(traces)
         restart(stream, records)
         answer.change = events.unjudged(stream)
     return True
@@ -81,16 +99,31 @@ def _placed(stream: Any, answer: Any, records: Any, gone: int, any_present: bool
 
 
 @kernel
+def _sensed(
+    answer: Any, kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, time: int
+) -> None:
+    """So many channels are lost, and so many frozen."""
+    answer.lost, answer.frozen = conditions(
+        kinds, counts, since, traces, limits, lost, frozen, answer.index, time
+    )  # fmt: skip
+
+
+@kernel
 def _take(
     lanes: Any, values: Any, times: Any, pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any,
-    streams: Any, records: Any, held: Any, age: Any, averaged: Any, answers: Any, slots: Any, x: Any, present: Any,
+    limits: Any, streams: Any, records: Any, counts: Any, since: Any, traces: Any, kinds: Any, held: Any,
+    age: Any, averaged: Any, past: Any, answers: Any, slots: Any, x: Any, present: Any,
 ) -> None:  # fmt: skip
     """Everything up to the network. A late row gets no slot; one that cannot be judged is not ready."""
     for n in range(len(lanes)):
         k = lanes[n]
         stream, answer = streams[k], answers[n]
         slots[n] = -1
-        if _arrive(stream, answer, records[k], held[k], age[k], times[n], pause, fallback):
+        if _arrive(stream, answer, records[k], held[k], age[k], traces[k], times[n], pause, fallback):
+            answer.farthest, lost, frozen = sense(
+                values[n], counts[k], since[k], traces[k], limits, answer.index, times[n]
+            )
+            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, times[n])
             gone = live.take_row(
                 values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
             )
@@ -98,85 +131,129 @@ def _take(
             for c in range(len(low)):
                 any_present = any_present or present[n, c]
             slots[n] = _placed(stream, answer, records[k], gone, any_present, window)
+            for c in range(len(low)):
+                past[k, 0, slots[n], c] = x[n, c]
 
 
 def take_plain(
     lanes: Any, values: Any, times: Any, pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any,
-    streams: Any, records: Any, held: Any, age: Any, averaged: Any, answers: Any, slots: Any, x: Any, present: Any,
+    limits: Any, streams: Any, records: Any, counts: Any, since: Any, traces: Any, kinds: Any, held: Any,
+    age: Any, averaged: Any, past: Any, answers: Any, slots: Any, x: Any, present: Any,
 ) -> None:  # fmt: skip
     """The same for the interpreter."""
     for n, k in enumerate(lanes):
         stream, answer = streams[k], answers[n]
         slots[n] = -1
-        if _arrive(stream, answer, records[k], held[k], age[k], times[n], pause, fallback):
+        if _arrive(stream, answer, records[k], held[k], age[k], traces[k], times[n], pause, fallback):
+            answer.farthest, lost, frozen = sense_at_once(
+                values[n], counts[k], since[k], traces[k], limits, answer.index, times[n]
+            )
+            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, times[n])
             gone = live.take_row_at_once(
                 values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
             )
             slots[n] = _placed(stream, answer, records[k], gone, not gone or bool(present[n].any()), window)
+            past[k, 0, slots[n]] = x[n]
 
 
 @kernel
 def score(
-    lanes: Any, times: Any, losses: Any, streams: Any, records: Any, recent: Any, settling: Any, rules: Any,
-    looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any, answers: Any,
+    lanes: Any, times: Any, losses: Any, sizes: Any, streams: Any, records: Any, recent: Any, settling: Any,
+    traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
+    answers: Any,
 ) -> None:  # fmt: skip
-    """Everything after the loss."""
+    """Everything after the loss. `sizes` are the losses as they were before anything was clipped."""
     tables = (references, pvalues, strengths)
     for n in range(len(lanes)):
         k = lanes[n]
-        stream, answer = streams[k], answers[n]
+        stream, answer, strange = streams[k], answers[n], 0
         if answer.ready and math.isnan(losses[n]):  # numbers too large to be averaged
             answer.ready = False
             restart(stream, records[k])
             answer.change = events.unjudged(stream)
         elif answer.ready:
             pvalue, evidence, accumulated, alarm, _ = judge(
-                stream, records[k], recent[k], settling[k], rules[0], looks, tables, losses[n]
+                stream, records[k], recent[k], settling[k], rules[0], looks, tables, losses[n], answer.farthest
             )
             answer.loss = losses[n]
             answer.pvalue = pvalue
             answer.evidence = evidence
             answer.score = accumulated
-            answer.alarm = alarm
-            answer.change = events.follow(stream, answer.index, times[n], evidence, accumulated, alarm)
+            answer.anomaly = alarm
+            answer.change = events.follow(stream, answer.index, times[n], evidence, accumulated, alarm, sizes[n])
             answer.accepting = accepting(records[k][0], rules[0])
+            strange = unlike(records[k], looks, rules[0], kinds[k], traces[k], answer.index, times[n])
+        if not answer.odd & LATE:
+            answer.alarm = answer.anomaly or kinds[k][0].open or kinds[k][1].open or kinds[k][2].open
+        answer.changes = answer.change + SORTS * (answer.lost + SORTS * (answer.frozen + SORTS * strange))
         answer.healthy_rows = stream.healthy_rows
         answer.gap = worst_gap(stream, normal)
         answer.risen = risen(records[k], looks)
 
 
 @kernel
+def size_of(
+    loss: float, error: Any, values: Any, x: Any, present: Any, low: Any, gain: Any, unit: Any, most: int
+) -> float:
+    """The loss as it would be had nothing been clipped."""
+    clipped = False
+    for c in range(len(unit)):
+        if x[c] == CLIP or x[c] == -CLIP:
+            clipped = True
+    if not clipped:
+        return loss
+    whole = np.empty(len(unit))
+    for c in range(len(unit)):
+        whole[c] = error[c]
+        if math.isfinite(values[c]):
+            over = abs((values[c] - low[c]) * gain[c] - 1.0) - CLIP
+            if over > 0.0:
+                root = math.sqrt(error[c]) + over
+                whole[c] = min(root * root, LARGEST_LOSS * unit[c])
+    return loss_of(whole, unit, present, most)
+
+
+@kernel
 def _judge(
-    lanes: Any, times: Any, x: Any, back: Any, present: Any, unit: Any, most: int,
-    streams: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
+    lanes: Any, values: Any, times: Any, slots: Any, x: Any, back: Any, errors: Any, present: Any, low: Any, gain: Any,
+    unit: Any, most: int, limits: Any, averaged: Any, past: Any, streams: Any, records: Any, recent: Any,
+    settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
     strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
-    """Everything after the network; what came back becomes the squared errors."""
-    losses = np.empty(len(lanes))
+    """Everything after the network."""
+    losses, sizes = np.empty(len(lanes)), np.empty(len(lanes))
     for n in range(len(lanes)):
         if answers[n].ready:
             for c in range(len(unit)):
                 difference = x[n, c] - back[n, c]
-                back[n, c] = difference * difference
-            losses[n] = loss_of(back[n], unit, present[n], most)
+                errors[n, c] = difference * difference
+                past[lanes[n], 1, slots[n], c] = back[n, c]
+            losses[n] = loss_of(errors[n], unit, present[n], most)
+            sizes[n] = losses[n]
+            if averaged.shape[1] == 1:
+                sizes[n] = size_of(losses[n], errors[n], values[n], x[n], present[n], low, gain, unit, most)
+            k = lanes[n]
+            far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], risen(records[k], looks))
+            answers[n].farthest = max(answers[n].farthest, far)
     score(
-        lanes, times, losses, streams, records, recent, settling, rules, looks, references, pvalues, strengths, normal,
-        answers,
+        lanes, times, losses, sizes, streams, records, recent, settling, traces, kinds, rules, looks, references,
+        pvalues, strengths, normal, answers,
     )  # fmt: skip
 
 
 def _update(
     lanes: Any, values: Any, times: Any, answers: Any, slots: Any, ready: Any, x: Any, present: Any, back: Any,
-    streams: Any, records: Any, recent: Any, settling: Any, held: Any, age: Any, averaged: Any, ring: Any,
-    pause: int, window: int, hold: int, low: Any, gain: Any, fallback: Any, unit: Any, most: int,
+    errors: Any, streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any,
+    kinds: Any, held: Any, age: Any, averaged: Any, ring: Any, past: Any, pause: int, window: int, hold: int, low: Any,
+    gain: Any, fallback: Any, limits: Any, unit: Any, most: int,
     embedding: Any, embedding_bias: Any, spans: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any,
     last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any,
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
 ) -> None:  # fmt: skip
     """The whole way of a row, in one call."""
     _take(
-        lanes, values, times, pause, window, hold, low, gain, fallback, streams, records, held, age, averaged, answers,
-        slots, x, present,
+        lanes, values, times, pause, window, hold, low, gain, fallback, limits, streams, records, counts,
+        since, traces, kinds, held, age, averaged, past, answers, slots, x, present,
     )  # fmt: skip
     for n in range(len(lanes)):
         ready[n] = answers[n].ready
@@ -185,8 +262,9 @@ def _update(
         mixes_width, hidden, hidden_bias, head, head_bias, back,
     )  # fmt: skip
     _judge(
-        lanes, times, x, back, present, unit, most, streams, records, recent, settling, rules, looks, references,
-        pvalues, strengths, normal, answers,
+        lanes, values, times, slots, x, back, errors, present, low, gain, unit, most, limits, averaged, past, streams,
+        records,
+        recent, settling, counts, traces, kinds, rules, looks, references, pvalues, strengths, normal, answers,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ccmtad import Frame, InputError
-from ccmtad.bench.datasets import Entity, Pair, Truth, join, load
+from ccmtad.bench.datasets import Entity, Pair, Truth, find, join, load
 from ccmtad.bench.datasets.swat import CHANNELS as SWAT
 from ccmtad.bench.datasets.wadi import Wadi
 
@@ -57,6 +57,23 @@ def test_machines_come_with_their_causes(folder: Path) -> None:
         assert machine.truth.anomalous[first : last + 1].all()
 
 
+def test_services_come_with_their_labels(folder: Path) -> None:
+    found = list(load("JumpStarter", folder))
+    assert len(found) == 15
+    assert found[0].name == "service1"
+    assert {entity.train.values.shape for entity in found} == {(5_760, 19)}
+    assert {entity.test.values.shape for entity in found} == {(7_200, 19)}
+    assert all(0 < entity.truth.anomalous.mean() < 0.5 for entity in found)
+
+
+def test_the_plant_knows_what_broke_and_where() -> None:
+    entity = find("plant", Path()).read("seed 0")
+    assert entity.train.channels == entity.test.channels
+    for first, last, channels in entity.truth.causes:
+        assert entity.truth.anomalous[first : last + 1].all()
+        assert channels
+
+
 def test_a_folder_reads_as_the_zip_does(folder: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(folder / "SMAP_MSL.zip") as archive:
         lines = archive.read("labeled_anomalies.csv").decode().splitlines()
@@ -81,7 +98,7 @@ def test_a_missing_dataset_says_where_to_get_it(tmp_path: Path) -> None:
     for name, cure in (("PSM", "RANSynCoders"), ("SWaT", "ask iTrust .* train.npy"), ("WADI", "WADI_labels.csv there")):
         with pytest.raises(InputError, match=cure):
             next(load(name, tmp_path))
-    with pytest.raises(InputError, match="dataset must be one of MSL, PSM, SMAP, SMD, SWaT, WADI; got 'SWAT'"):
+    with pytest.raises(InputError, match="dataset must be one of JumpStarter, MSL, .*, plant; got 'SWAT'"):
         load("SWAT", tmp_path)
 
 

@@ -34,6 +34,7 @@ def detection(rows: int, *events: Event) -> Detection:
         alarm,
         zeros,
         events,
+        {"anomaly": alarm},
         1.0,
         Frame(np.zeros((rows, 1)), ("a",)),
         Health("healthy", 0.0, ""),

@@ -85,4 +85,4 @@ def test_bench_says_what_is_missing() -> None:
     assert "must have a --dataset" in nothing.stderr
     unknown = run("bench", "run", "--dataset", "MARS", "--data", ".")
     assert unknown.returncode == 2
-    assert "dataset must be one of MSL" in unknown.stderr
+    assert "dataset must be one of JumpStarter, MSL" in unknown.stderr

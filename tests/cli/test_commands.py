@@ -31,7 +31,7 @@ def folder(plant: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "Learnt 6,000 rows of 53 channels" in result.stdout
-    assert "note: budget:" in result.stderr
+    assert "An error of 3 times the usual alarms" in result.stdout
     return path
 
 
@@ -131,7 +131,8 @@ def test_inspect_tells_what_is_in_a_model(folder: Path) -> None:
     for text in (
         "53 in",
         "one every 60 s",
-        "1/2000 rows: extrapolated",
+        "1/2000 rows: ",
+        "An error of 3 times the usual alarms",
         "2 epochs",
         "Channels, by cluster",
         "persistence",
@@ -208,7 +209,18 @@ def test_recalibrating_on_rows_in_alarm_is_told(folder: Path) -> None:
 
 
 def test_a_given_threshold_is_told_instead_of_a_budget_and_the_loss_is_that_of_the_kept_epoch(folder: Path) -> None:
-    settings = ("--set", "threshold=5", "--set", "epochs=2", "--set", "width=8", "--set", "learning_rate=1.0")
+    settings = (
+        "--set",
+        "threshold=5",
+        "--set",
+        "epochs=2",
+        "--set",
+        "width=8",
+        "--set",
+        "learning_rate=1.0",
+        "--set",
+        "blocks=1",
+    )
     told = answer("fit", "normal.csv", "-o", "given.ccm", *settings, cwd=folder, code=0)
     assert told["budget"] is None
     assert told["threshold"] == 5

@@ -105,7 +105,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         "snapshot",
         "examine",
         "FileError",
-        "peak score / threshold, so above 1",
+        "the largest error in units of the usual one",
     ):
         assert name in python, name
 

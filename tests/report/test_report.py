@@ -137,7 +137,7 @@ def test_names_cannot_break_the_page() -> None:
 def test_nothing_found_is_said(fitted: Detector) -> None:
     quiet = fitted.with_budget("1/100000000 rows").detect(simulate(600, seed=11).frame)
     assert not quiet.events
-    assert "No score rose above the threshold" in report.html(quiet)
+    assert "Nothing was beyond its limits" in report.html(quiet)
 
 
 def test_an_unwritable_place_is_an_error(found: Detection, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ FLAGS = (
     Flag("combined", "Protocol 1: one model over all entities.", bool, False),
     Flag("oracle-epoch", "Also choose the epoch on test labels, in a column that says so.", bool, False),
     Flag("point-adjusted", "Also compute point-adjusted F1, which misleads.", bool, False),
+    Flag("inject", "Put faults into normal rows instead of judging labelled ones.", bool, False),
+    Flag("kept-apart", "With --inject: the entities on which no default is chosen, and no others.", bool, False),
     Flag("workers", "Processes side by side.", int, 1, least=1),
     Flag("train", "Your own data: CSV or Parquet to learn from.", Path),
     Flag("test", "Your own data: CSV or Parquet to judge, with labels.", Path),
@@ -57,9 +59,10 @@ def plan_of(given: Mapping[str, Any]) -> Plan:
         chosen.append(datasets.Pair(train, test, given["label"], given["time"]))
     if not chosen:
         raise InputError("bench run must have a --dataset, or --train and --test; got neither")
+    usual = [name for name, method in methods.known().items() if method.reconstructs or not given["inject"]]
     return Plan(
         datasets=tuple(chosen),
-        methods=tuple(given["method"] or methods.known()),
+        methods=tuple(given["method"] or usual),
         seeds=given["seeds"],
         preset=given["preset"],
         settings=Settings.read(given["set"] or []),
@@ -67,6 +70,8 @@ def plan_of(given: Mapping[str, Any]) -> Plan:
         every_epoch=given["oracle_epoch"],
         point_adjusted=given["point_adjusted"],
         entities=tuple(given["entity"] or ()),
+        inject=given["inject"],
+        kept_apart=given["kept_apart"],
     )
 
 

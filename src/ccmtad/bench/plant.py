@@ -5,16 +5,14 @@ from dataclasses import dataclass
 
 from ..detector import Detector
 from ..results import Detection, Epoch
-from ..simulate import Run, schedule, simulate
+from ..simulate import Run
 from .baselines import calibrated
 from .judge import Judgement, judge
 from .methods.noise import RandomScore
 from .methods.pca import PcaError
+from .simulated import ROWS, TRAIN_ROWS, simulated
 
-__all__ = ["ROWS", "TRAIN_ROWS", "Trial", "prepare"]
-
-TRAIN_ROWS = 40_000  # minutes of normal operation to learn from
-ROWS = 24_000  # minutes to watch
+__all__ = ["Trial", "prepare"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +39,5 @@ class Trial:
 
 
 def prepare(seed: int, train_rows: int = TRAIN_ROWS, rows: int = ROWS) -> Trial:
-    """Simulates the plant of this seed: other weather, other faults, other weights for each."""
-    return Trial(
-        Detector(seed=seed),
-        simulate(train_rows, seed=1_000 + 2 * seed),
-        simulate(rows, seed=1_001 + 2 * seed, faults=schedule(rows, seed=seed)),
-    )
+    """The plant of this seed, and other weights for each."""
+    return Trial(Detector(seed=seed), *simulated(seed, train_rows, rows))

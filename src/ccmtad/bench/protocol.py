@@ -2,6 +2,8 @@
 
     online         rows in alarm when they arrived; nothing chosen with labels, no hindsight
     corrected      the same after boundary correction
+    all kinds      as online, with events of other kinds: signals lost or frozen, data unlike training
+    with an operator   as corrected, watched by somebody who dismisses every false event once it is over
     oracle         alpha and threshold chosen on the test labels
     oracle epoch   the epoch of training too, from the second on, by the best F1 of all (the authors' code goes by
                    the best point F1: another figure)
@@ -9,7 +11,8 @@
     point oracle   the same with the threshold chosen on the test labels
     own            a method's own threshold, where it has one
 
-What is called oracle has seen the labels. Nothing else here has: labels enter after the method has spoken.
+What is called oracle has seen the labels, and so has the operator. Nothing else here has: labels enter after the method
+has spoken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +24,11 @@ from numpy.typing import NDArray
 
 from ..calibrate.calibration import Calibration
 from ..errors import InputError
+from ..lanes import Lanes
+from ..model import Model
+from ..network.engine import Engine
+from ..record import NEVER
+from ..results import Detection
 from ..score import events
 from ..settings import Settings
 from . import metrics
@@ -33,7 +41,17 @@ __all__ = ["COLUMNS", "Column", "judge"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-COLUMNS = ("online", "corrected", "oracle", "oracle epoch", "point", "point oracle", "own")
+COLUMNS = (
+    "online",
+    "corrected",
+    "all kinds",
+    "with an operator",
+    "oracle",
+    "oracle epoch",
+    "point",
+    "point oracle",
+    "own",
+)
 FIRST_EPOCH_TO_CHOOSE = 2
 
 
@@ -87,7 +105,13 @@ def judge(
     truth = truth & judged
     judge = Judge(truth, judged, asked)
     calibration = Calibration.fit(losses.validation, rows_per_alarm, settings)
-    columns = _label_free(judge, calibration, losses.test)
+    if fitted.detection is None:
+        columns = _label_free(judge, calibration, losses.test)
+    else:
+        columns = _told(judge, fitted.detection)
+        watching = fitted.watching
+        if watching is not None and isinstance(watching.engine, Engine) and settings.online:
+            columns["with an operator"] = _operated(judge, watching.model, fitted.detection)
     columns["oracle"] = _oracle(judge, _search(losses, calibration, truth))
     if fitted.epochs:
         by_epoch = [
@@ -113,6 +137,41 @@ def _label_free(judge: Judge, calibration: Calibration, loss: Floats) -> dict[st
         "online": judge.column(alarm, alarm, plain, scores.score, **chosen),
         "corrected": judge.column(label, alarm, corrected, scores.score, **chosen),
     }
+
+
+def _told(judge: Judge, found: Detection) -> dict[str, Column]:
+    """What a user is told: anomalies alone, and events of every kind."""
+    alarm, judged = found.alarms["anomaly"], judge.judged
+    label = np.zeros(len(found), dtype=np.bool_)
+    for event in found.events:
+        if event.kind == "anomaly":
+            label[event.start : (len(found) if event.end is None else event.end + 1)] = True
+    evidence = np.where(judged, found.evidence, np.nan)
+    chosen = {"alpha": found.learnt.alpha, "threshold": found.threshold}
+    plain, corrected = (sweep(found.score, evidence, judge.truth, corrected=c) for c in (False, True))
+    return {
+        "online": judge.column(alarm, alarm, plain, found.score, **chosen),
+        "corrected": judge.column(label & judged, alarm, corrected, found.score, **chosen),
+        "all kinds": judge.column(found.alarm & judged, found.alarm & judged),
+    }
+
+
+def _operated(judge: Judge, model: Model, found: Detection) -> Column:
+    """The same rows, watched by somebody who dismisses every anomaly that was none, once it is over."""
+    lanes, rows, one = Lanes(model, 1), len(found), np.zeros(1, dtype=np.int64)
+    alarm, label = np.zeros(rows, dtype=np.bool_), np.zeros(rows, dtype=np.bool_)
+    times = np.full(rows, NEVER) if found.times is None else found.times.astype("datetime64[ns]").astype(np.int64)
+    for row, values in enumerate(found.frame.values):
+        for _, change in lanes.update(one, values[None], times[row : row + 1]).changes():
+            event = change.event
+            if event.kind != "anomaly":
+                continue
+            last = row if event.end is None else event.end
+            alarm[row] |= event.open
+            label[event.start : last + 1] = True
+            if change.what == "final" and not judge.truth[event.start : last + 1].any():
+                lanes.heed([event.verdict("dismissed", f"{row:012d}")])
+    return judge.column(label & judge.judged, alarm & judge.judged)
 
 
 def _search(losses: Losses, calibration: Calibration, truth: Bools) -> Best:

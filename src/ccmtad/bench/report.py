@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from . import published
+from .inject_report import injected_sections
 from .methods import known
 from .metrics import figures
 from .metrics.events import FALSE_EVENTS, PERIODS
@@ -17,6 +18,9 @@ LEGEND = """\
 Columns that have seen no label: **online** rows in alarm when they arrived; **corrected** after boundary correction; \
 **point** no accumulation, the threshold from validation losses; **own** the method's own threshold at 1 % \
 contamination.
+
+**All kinds** is online with events of every kind. **With an operator** has seen labels: as corrected, watched by \
+somebody who dismisses every false event once it is over.
 
 Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two tracks, \
 for the p-values of the one that led); **oracle epoch** also the epoch of training, all by the best F1 (for the \
@@ -48,11 +52,15 @@ In bold are ours, where we have the same figure; how alike the settings are is s
 
 def sections(records: Sequence[Record]) -> list[Section]:
     """Everything there is to say about these records."""
-    grouped = groups(records)
+    everything = groups(records)
+    grouped = [group for group in everything if not group.plan.get("inject")]
+    injected = injected_sections([group for group in everything if group.plan.get("inject")], title)
+    if not grouped:
+        return [Section(1, "Benchmark results"), *injected]
     found = [Section(1, "Benchmark results", LEGEND), glance(grouped)]
     for group in grouped:
         found += _group(group)
-    return found + _paper(grouped)
+    return found + injected + _paper(grouped)
 
 
 def glance(grouped: Sequence[Group]) -> Section:

@@ -26,6 +26,7 @@ from ..fit import TrainingSeries, threads
 from ..settings import PRESETS, Settings
 from . import methods
 from .datasets import Dataset, Entity, join
+from .inject import injected, kept_apart
 from .protocol import judge
 
 __all__ = ["Plan", "Task", "read", "run"]
@@ -57,12 +58,18 @@ class Plan:
     every_epoch: bool = False  # also choose the epoch on test labels, in the column that says so
     point_adjusted: bool = False
     entities: tuple[str, ...] = ()  # only these; all where empty
+    inject: bool = False  # faults into normal rows, instead of labelled rows
+    kept_apart: bool = False  # of those, the entities on which no default is chosen, and no others
 
     def __post_init__(self) -> None:
         for name in self.methods:
             methods.find(name)
         if self.preset not in {*PRESETS, "authors"}:
             raise InputError(f"preset must be one of {', '.join(PRESETS)}, authors; got {self.preset!r}")
+        if self.inject and (self.combined or self.every_epoch):
+            raise InputError("inject must be without combined and oracle_epoch: there are no labels; got both")
+        if self.kept_apart and not self.inject:
+            raise InputError("kept_apart must come with inject: labelled runs judge every entity; got it alone")
         if self.seeds < 1:
             raise InputError(f"seeds must be at least 1; got {self.seeds}")
         Settings.of(**{"preset": "default", **self.settings})
@@ -75,8 +82,14 @@ class Plan:
             unknown = set(self.entities) - set(names)
             if len(self.datasets) == 1 and unknown:
                 raise InputError(f"entities must be of {dataset.name}; got {', '.join(sorted(unknown))}")
+            apart = kept_apart().get(dataset.name, frozenset())
+            refused = set(self.entities) & apart if self.inject and not self.kept_apart else set()
+            if refused:
+                raise InputError(f"entity must not be one that is kept apart, but for --kept-apart; got {refused}")
             for name in names:
                 if self.entities and name not in self.entities:
+                    continue
+                if self.inject and (name in apart) != self.kept_apart:
                     continue
                 for seed in range(self.seeds):
                     chosen = tuple(m for m in self.methods if seed == 0 or methods.find(m).seeded)
@@ -214,6 +227,10 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
     entity = plan.read(task)
     settings = plan.settings_of(entity, task)
     with threads(settings.threads):
+        if plan.inject:
+            for made in injected(entity, settings, task.methods, task.seed):
+                yield {**_facts(task, entity, settings), "columns": {}, **made}
+            return
         series = TrainingSeries.of(entity.train, settings)
         for name in task.methods:
             start = time.perf_counter()
@@ -223,18 +240,25 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
             columns = judge(fitted, entity.truth.anomalous, settings, series.rows_per_alarm, asked=asked)
             end = time.perf_counter()
             yield {
-                "dataset": task.dataset,
-                "entity": task.entity,
-                "seed": task.seed,
+                **_facts(task, entity, settings),
                 "method": name,
                 "columns": {column: _plain(judged.values) for column, judged in columns.items()},
-                "channels": entity.test.values.shape[1],
-                "train_rows": len(entity.train),
-                "settings": asdict(settings),
-                "online": settings.online,
-                "versions": _versions(),
                 "seconds": {"method": round(middle - start, 3), "judging": round(end - middle, 3)},
             }
+
+
+def _facts(task: Task, entity: Entity, settings: Settings) -> Record:
+    """What every record says of where it comes from."""
+    return {
+        "dataset": task.dataset,
+        "entity": task.entity,
+        "seed": task.seed,
+        "channels": entity.test.values.shape[1],
+        "train_rows": len(entity.train),
+        "settings": asdict(settings),
+        "online": settings.online,
+        "versions": _versions(),
+    }
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,6 +280,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "combined": plan.combined,
         "every_epoch": plan.every_epoch,
         "point_adjusted": plan.point_adjusted,
+        **({"inject": True, "kept_apart": plan.kept_apart} if plan.inject else {}),
         "version": __version__,
     }
 

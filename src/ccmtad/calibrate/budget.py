@@ -25,6 +25,8 @@ CONFIDENCE = 0.65  # with which the observed threshold keeps the budget
 FEWEST_PEAKS_FOR_A_TAIL = 5
 TOLERANCE = 3.0  # factor by which a supported budget may be missed
 LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
+# A few long stretches that most normal rows know nothing of must not blind a detector to all that is not enormous.
+FARTHEST_ABOVE, ENOUGH = 15.0, 4_000  # times the threshold of independent rows, from so many rows on
 FURTHEST_EXTRAPOLATION = 1e4  # times as rare as the rarest peak seen: beyond that an interval is not a number
 
 
@@ -84,6 +86,10 @@ def observed_threshold(
     threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
     # Folds of an exponential that top peaks can be off by at most the tolerance in.
     longest = every * float(np.exp(np.log(TOLERANCE) * np.sqrt(top)))
+    highest = FARTHEST_ABOVE * independent * track.rows  # so many rows of an average say the same thing
+    if len(judged) >= ENOUGH and 0.0 < highest < threshold:
+        threshold = highest  # more would see nothing but what is enormous; what it is known to allow is said
+        longest = min(longest, every * float(np.exp(max(threshold - start, 0.0) / mean)))
     reached = max(threshold, independent, start) - start
     furthest = np.log(FURTHEST_EXTRAPOLATION)
     low, high = (every * float(np.exp(min(reached / spread, furthest))) for spread in interval)

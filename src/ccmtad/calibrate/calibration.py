@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from ..compiled import available
 from ..errors import InputError
 from ..score import tails
+from ..score.level import TINY
 from ..score.step import Judged, Rules, fold
 from ..score.tracks import Track, in_use
 from ..settings import Settings
 from . import alpha as alphas
-from . import budget
+from . import budget, unlike
 from .budget import Support
 
-__all__ = ["Calibration", "tracks_of"]
+__all__ = ["SMALL_SHARE", "Calibration", "tracks_of"]
 
 Floats = NDArray[np.float64]
 
+SMALL_SHARE = 0.1  # of the budget, for extremes, and for lost and frozen signals
 LEAST_THRESHOLD = 0.01  # so low a one only comes of a budget of alarms every few rows
 
 
@@ -33,6 +35,7 @@ class Calibration:
     alpha: float
     support: Support | None = None  # None where the threshold was given, or is the paper's
     losses: Floats | None = None  # all this was learnt from, in order of time; None in older files
+    unlike: float = np.inf  # how far the level may rise, in logarithms, before that is an event
 
     @classmethod
     def fit(cls, losses: Floats, rows_per_alarm: float, settings: Settings) -> "Calibration":
@@ -43,7 +46,7 @@ class Calibration:
         """
         looks = tracks_of(losses, settings)
         alpha = alphas.choose(looks[0].reference) if settings.alpha == "auto" else float(settings.alpha)
-        draft = cls(settings, looks, alpha, losses=losses)
+        draft = cls(settings, looks, alpha, losses=losses, unlike=unlike.limit(losses, looks[0], settings))
         if min(track.ranking.strongest for track in looks) + np.log(alpha) <= 0:
             raise InputError(
                 f"train must leave at least {int(1 / alpha)} validation losses for an alpha of {alpha:g}, or no loss "
@@ -54,7 +57,7 @@ class Calibration:
             return replace(draft, tracks=tuple(replace(track, threshold=given) for track in looks))
         done, supports = [], []
         for track in looks:
-            allowed = rows_per_alarm * len(looks)  # each track has its share of the budget
+            allowed = rows_per_alarm * len(looks) / draft.share  # each track has an equal one
             independent = max(budget.independent_threshold(draft.rules, track, allowed), LEAST_THRESHOLD)
             if not track.tail.as_observed:
                 done.append(replace(track, threshold=independent))
@@ -74,7 +77,25 @@ class Calibration:
     def rules(self) -> Rules:
         """What a step goes by."""
         names = ("patience", "reset", "settle", "drift", "accept", "duration", "cooldown")
-        return Rules(alpha=self.alpha, tracks=self.tracks, **{name: getattr(self.settings, name) for name in names})
+        given = {name: getattr(self.settings, name) for name in names}
+        return Rules(alpha=self.alpha, tracks=self.tracks, unlike=self.unlike, **given)
+
+    @property
+    def share(self) -> float:
+        """Of the budget, what is left to the tracks: extremes, and lost and frozen signals, have a tenth each."""
+        return 1.0 - SMALL_SHARE * (self.settings.extremes + self.settings.signals)
+
+    @cached_property
+    def quiet(self) -> float:
+        """A loss that is no evidence, though not far from being some."""
+        first = self.tracks[0]
+        return max(float(np.quantile(first.reference, 1 - self.alpha)) * float(np.exp(first.normal)), TINY)
+
+    @cached_property
+    def typical(self) -> float:
+        """The loss of a usual normal row."""
+        first = self.tracks[0]
+        return max(float(np.median(first.reference)) * float(np.exp(first.normal)), TINY)
 
     @property
     def reference(self) -> Floats:

@@ -10,6 +10,7 @@ from .bench import bench
 from .check import check
 from .demo import demo
 from .detect import detect
+from .feedback import confirm, dismiss, feedback, undo
 from .fit import fit
 from .inspect import inspect
 from .recalibrate import recalibrate
@@ -24,7 +25,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (check, fit, backtest, detect, watch, inspect, recalibrate, demo):  # in the order they are used
+# In the order they are used.
+for command in (check, fit, backtest, detect, watch, inspect, dismiss, confirm, undo, feedback, recalibrate, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -72,6 +72,7 @@ def fit(
                 "budget": None if given_threshold else detector.settings.budget,
                 "supported": None if support is None else support.enough,
                 "validation_loss": min(epoch.validation for epoch in detector.history_),
+                "rows_to_alarm": detector.model_.sight,
             }
         )  # fmt: skip
     elif not quiet:
@@ -80,6 +81,7 @@ def fit(
             + ("" if given_threshold else f"budget {detector.settings.budget}, ")
             + f"threshold {detector.threshold_:.3g}{', given' * given_threshold}."
         )
+        show.out.print(show.sight(detector.model_.sight))
         show.out.print(f"Wrote {escape(str(out))} ({size / 1e6:.2g} MB).", soft_wrap=True)
 
 

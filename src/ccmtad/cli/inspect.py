@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.markup import escape
 
+from ..calibrate.feedback import in_force
 from ..settings import Settings
 from . import show
 from .options import Json, ModelFile, Quiet
@@ -75,7 +76,9 @@ def _facts(detector: "Detector", path: Path) -> dict[str, Any]:
             "rows_per_alarm": None if support is None else support.wanted,
             "supported_rows_per_alarm": None if support is None or np.isinf(support.longest) else support.longest,
             "supported": None if support is None else support.enough,
+            "rows_to_alarm": model.sight,
         },
+        "feedback": [[one.event, one.word, one.at] for one in in_force(detector.feedback_)],
         "training": [asdict(epoch) for epoch in history],
         "settings": asdict(model.settings),
     }
@@ -94,7 +97,12 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
             f"{told['normal_losses']:,} normal losses, alpha {told['alpha']:.3g}, threshold {told['threshold']:.3g}",
         ),
         ("budget", told["budget"] + _trust(told)),
+        ("seen", show.sight(told["rows_to_alarm"])),
     ]
+    words = [word for _, word, _ in facts["feedback"]]
+    if words:
+        told = ", ".join(f"{words.count(word)} {word}" for word in ("dismissed", "confirmed") if word in words)
+        lines.append(("feedback", f"{told} (`ccmtad feedback` lists them)"))
     if facts["training"]:
         losses = [epoch["validation"] for epoch in facts["training"]]
         best = int(np.argmin(losses)) + 1

@@ -79,7 +79,7 @@ def data_for(detector: "Detector", path: Path, how: Reading) -> "Frame":
     frame = read(path, how, fitted=model.channels if model.named else ())
     frame = frame.align(model.channels, named=model.named, argument=f"data {str(path)!r}")
     check_order(frame, path)
-    kept = timeline.kept(frame.times, len(frame))
+    kept = timeline.kept(frame.times, len(frame), model.longest_pause)
     times = None if frame.times is None else frame.times[kept]
     starts = timeline.starts(times, int(kept.sum()), model.longest_pause)
     if not len(windows.ends(starts, model.settings.window)):

@@ -20,6 +20,9 @@ def recalibrate(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Model file to write; may be the one that is read.", show_default=False)
     ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Also with rows that the network does not know; it will see little then.")
+    ] = False,
     time: Time = None,
     time_format: TimeFormat = None,
     missing: Missing = None,
@@ -44,7 +47,7 @@ def recalibrate(
         frame = data_for(detector, data, reading(time, time_format, missing, drop))
     with show.working("Calibrating", quiet or json, total=None):
         alarmed = float(detector.detect(frame).alarm.mean())
-        detector.recalibrate(frame)
+        detector.recalibrate(frame, force=force)
     if alarmed > HARDLY_NORMAL and not quiet:
         show.err.print(
             f"[yellow]note:[/] {alarmed:.0%} of these rows are in alarm by the old calibration: are they normal?"

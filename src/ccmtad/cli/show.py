@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from rich.table import Table
 from ..results import EVENT_COLUMNS, Event
 from .wording import with_flags
 
-__all__ = ["EVENTS", "as_json", "err", "events", "finish", "notes", "out", "plain_table", "working"]
+__all__ = ["EVENTS", "as_json", "err", "events", "finish", "notes", "out", "plain_table", "sight", "working"]
 
 EVENTS = 3  # exit code: events were found
 WIDE = 120  # columns where there is no terminal to ask
@@ -83,10 +83,21 @@ def events(found: tuple[Event, ...], most: int = 50) -> Table:
     titles = [f"{column.title} (UTC)" if timed and column.name == "start" else column.title for column in told]
     right = ("#", *(title for title, column in zip(titles, told, strict=True) if column.number))
     table = plain_table("#", *titles, right=right)
+    for column in table.columns[:-1]:
+        column.no_wrap = True  # times are never cut: the last column gives way
     severe = sorted(range(len(found)), key=lambda i: -found[i].severity)[:most]
     for i in sorted(severe):
         table.add_row(str(i + 1), *(escape(column.text(found[i])) for column in told))
     return table
+
+
+def sight(rows: Mapping[int, int | None]) -> str:
+    """What can be seen how soon."""
+    parts: list[str] = []
+    for times, needed in rows.items():
+        after = "never" if needed is None else "at once" if needed == 1 else f"after {needed:,} rows"
+        parts.append(f"{times} times the usual alarms {after}" if not parts else f"{times} times {after}")
+    return f"An error of {', '.join(parts)}."
 
 
 def finish(found: bool) -> None:

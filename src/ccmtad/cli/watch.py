@@ -5,12 +5,14 @@ import os
 import signal
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError
+from ..results import Verdict
 from ..wording import count
 from . import show
 from .options import Budget, Drop, Missing, ModelFile, Quiet, Time, TimeFormat, reading
@@ -75,7 +77,7 @@ def watch(
         if source == PIPE
         else FollowedFile(source, once=once, completed=completed)
     )
-    watcher = Watch(detector, LineSource(lines, parser), name or model.stem, state, emit=_tell)
+    watcher = Watch(detector, LineSource(lines, parser), name or model.stem, state, emit=_tell, heard=_hearing(model))
 
     def stop(*_: object) -> None:
         watcher.stopped = True
@@ -94,6 +96,26 @@ def watch(
             f"{count(left_out, 'line')} left out; {count(watcher.events, 'event')} in all ({watcher.new:,} now)."
         )
     show.finish(watcher.new > 0)
+
+
+def _hearing(path: Path) -> Callable[[], tuple[Verdict, ...]]:
+    """What `ccmtad dismiss` and the like have put into the model file since it was last looked at."""
+    from ..detector import Detector
+    from ..errors import CcmtadError
+
+    seen = [path.stat().st_mtime_ns]
+
+    def heard() -> tuple[Verdict, ...]:
+        try:
+            changed = path.stat().st_mtime_ns
+            if changed == seen[0]:
+                return ()
+            seen[0] = changed
+            return Detector.load(path).feedback_
+        except (OSError, CcmtadError):  # being written, or gone: the watch goes on with what it has
+            return ()
+
+    return heard
 
 
 def _tell(notice: "Notice") -> None:

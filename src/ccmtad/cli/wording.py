@@ -8,5 +8,6 @@ OPTIONS = re.compile(r"\b(time_format|time|missing|drop)=(?=['\"])")
 
 
 def with_flags(message: str) -> str:
-    """A cure such as missing='n/a' becomes the flag that gives it."""
+    """A cure such as missing='n/a' or force=True becomes the flag that gives it."""
+    message = message.replace("force=True", "--force")
     return OPTIONS.sub(lambda match: f"--{match[1].replace('_', '-')} ", message)

@@ -43,20 +43,20 @@ class Journal:
 
     name: str  # of the watch
     part: int = 0  # counted up where rows were lost: those that follow take over their numbers, not their ids
-    told: dict[str, Told] = field(default_factory=dict)  # by kind of event: one of each may be going on
+    told: dict[str, Told] = field(default_factory=dict)  # by what may go on at the same time: kinds, and silence
 
-    def take(self, change: Change) -> Notice | None:
-        """The notice of a change, if there is something to say."""
-        event, what = change.event, change.what
+    def take(self, change: Change, of: str = "") -> Notice | None:
+        """The notice of a change, if there is something to say; `of` tells apart what may go on at the same time."""
+        event, what, of = change.event, change.what, of or change.event.kind
         if what == "opened":
             name = f"{self.name}+{self.part}" if self.part and event.alarm_time is None else self.name
-            self.told[event.kind] = Told(f"{name}-{event.id}", 0, 0.0)
-        last = self.told[event.kind]
+            self.told[of] = Told(f"{name}-{event.id}", 0, 0.0)
+        last = self.told[of]
         if what == "updated" and event.severity < GROWN * last.severity:
             return None
         last.revision, last.severity = last.revision + 1, event.severity
         if what == "final":
-            del self.told[event.kind]
+            del self.told[of]
         return Notice(last.id, last.revision, what, event)
 
     def state(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ and writes the same notices again, with the same ids and revisions: nothing is l
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from .. import files
 from ..detector import Detector
 from ..errors import FileError
 from ..files import open_sealed, seal
-from ..lanes import ACCEPTED
-from ..results import Step
+from ..lanes import ACCEPTED, AHEAD, RIGHT_AGAIN
+from ..results import Change, Step, Verdict
 from ..stream import Stream
 from ..wording import iso
 from .journal import Journal, Notice
+from .silence import SILENT, Silence
 from .sources import Mark, Row, Source
 
 __all__ = ["Watch"]
@@ -45,6 +46,7 @@ class Watch:
     name: str
     state: Path | None = None
     emit: Callable[[Notice], object] = lambda _: None
+    heard: Callable[[], Iterable[Verdict]] = lambda: ()  # what people have said of events since it was last asked
     stopped: bool = False  # set it, from a signal say, and `run` returns after the rows at hand
 
     stream: Stream = field(init=False)
@@ -54,6 +56,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.name)
+        self.silence = Silence(self.detector.model_.longest_pause)
         self._health = ""
         self._told_at = 0  # row of the last note on health
         self._gaps = 0
@@ -67,7 +70,7 @@ class Watch:
         except BaseException:
             self.source.close()
             raise
-        self._saved = self.stream.tally.rows, self.source.mark()
+        self._saved = self.stream.tally.rows, self.source.mark(), self.silence.open
 
     def run(self) -> None:
         """Reads until the source ends, or `stopped`."""
@@ -82,12 +85,18 @@ class Watch:
             rows = self.source.take()
             if rows is None:
                 break
+            if rows:
+                self._tell(self.silence.heard(rows[0].time), SILENT)
             for row in rows:
                 self._row(row)
             if time.monotonic() >= due:
+                said = tuple(self.heard())
+                if said:
+                    self.stream.heed(said)
                 self._checkpoint()
                 due = time.monotonic() + SAVED_EVERY
             if not rows:
+                self._tell(self.silence.look(self.stream.tally.rows, self.stream.last_time), SILENT)
                 self.source.wait(IDLE_WAIT)
         self._checkpoint()
 
@@ -95,16 +104,19 @@ class Watch:
         self.rows += 1
         step = self.stream.update(row.values, None if row.time is None else np.datetime64(row.time, "ns"))
         for change in step.changes:
-            notice = self.journal.take(change)
-            if notice is not None:
-                self.events += change.what == "opened"
-                self.new += change.what == "opened"
-                self.emit(notice)
+            self._tell(change)
         self._note(step)
+
+    def _tell(self, change: Change | None, of: str = "") -> None:
+        notice = None if change is None else self.journal.take(change, of)
+        if notice is not None:
+            self.events += notice.change == "opened"
+            self.new += notice.change == "opened"
+            self.emit(notice)
 
     def _note(self, step: Step) -> None:
         for note in step.notes:
-            if note == ACCEPTED:
+            if note == ACCEPTED or note.startswith((AHEAD, RIGHT_AGAIN)):
                 log.warning("row %d: %s", step.index, note)
             elif note.startswith("gap") and self._gaps < LOUD_GAPS:
                 self._gaps += 1
@@ -118,7 +130,7 @@ class Watch:
     def _checkpoint(self) -> None:
         """Puts the state on disk. A disk that is full now may not be later: the next one tries again."""
         mark = self.source.mark()
-        where = self.stream.tally.rows, mark
+        where = self.stream.tally.rows, mark, self.silence.open
         if self.state is None or where == self._saved:
             return
         try:
@@ -135,6 +147,7 @@ class Watch:
         if self.state is None:
             return
         facts = {"name": self.name, "mark": mark, "journal": self.journal.state(), "events": self.events}
+        facts["silence"] = self.silence.state()
         snapshot = np.frombuffer(self.stream.snapshot(), dtype=np.uint8)
         files.write(seal(MAGIC, VERSION, {"snapshot": snapshot}, facts), self.state)
 
@@ -148,6 +161,7 @@ class Watch:
             if "journal" not in facts:
                 facts = self._of_version_1(facts)
             self.journal.restore(facts["journal"])
+            self.silence.restore(facts.get("silence", (None, None)))
             self.events = int(facts["events"])
             if not self.source.resume(facts["mark"], self.stream.tally.rows):
                 self.journal.part += 1

@@ -232,12 +232,17 @@ class Reconstructor(ABC):
 
     def errors(self, rows: Floats, ends: Ints) -> Iterator[tuple[slice, Numbers]]:
         """Squared errors of the rows `ends`, block by block in order: (where in `ends`, errors)."""
+        for where, difference in self.differences(rows, ends):
+            yield where, np.square(difference)
+
+    def differences(self, rows: Floats, ends: Ints) -> Iterator[tuple[slice, Numbers]]:
+        """The rows `ends` less what was expected of them, block by block, each of consecutive rows."""
         done = 0
         for run_first, run_last in windows.runs(ends):
             for first in range(run_first, run_last + 1, BLOCK):
                 last = min(first + BLOCK - 1, run_last)
                 back = self.reconstruct(rows[first - self.window + 1 : last + 1])
-                yield slice(done, done + len(back)), np.square(rows[first : last + 1] - back)
+                yield slice(done, done + len(back)), rows[first : last + 1] - back
                 done += len(back)
 
 

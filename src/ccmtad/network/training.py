@@ -28,10 +28,13 @@ def train(
     shape: Architecture,
     settings: Settings,
     each: Callable[[Epoch, Callable[[], dict[str, Floats]]], object] | None = None,
+    *,
+    keep_last: bool = False,
 ) -> Trained:
     """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU, whatever the machine.
 
-    `each` is called after every epoch, with what gives the weights of the moment.
+    `each` is called after every epoch, with what gives the weights of the moment. `keep_last` keeps those of the last
+    epoch, whatever its validation loss.
     """
     device = _device(settings.device)
     cuda = [device] if device.type == "cuda" else []
@@ -56,7 +59,7 @@ def train(
                     f"try a learning_rate below {settings.learning_rate}"
                 )
             history.append(epoch)
-            if epoch.validation < best.validation:
+            if keep_last or epoch.validation < best.validation:
                 weights, best = network.weights(), epoch
             schedule.step()
             if each is not None:

@@ -19,3 +19,4 @@ class Trained:
     weights: Weights
     history: tuple[Epoch, ...]
     best: int  # number of the epoch whose weights these are
+    held_out: NDArray[np.float64] | None = None  # (rows, channels) squared errors by networks that had not seen them

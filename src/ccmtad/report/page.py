@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
+from ..calibrate.feedback import in_force
 from ..errors import MissingExtraError
 from ..files import write
 from ..results import EVENT_COLUMNS, Detection, Event
@@ -81,7 +82,11 @@ def _summary(found: Detection) -> str:
     tiles = [
         ("events", f"{len(events):,}", f"{sum(one.open for one in events)} still open" if events else "nothing to see"),
         ("rows in alarm", f"{found.alarm.mean():.2%}", f"{int(found.alarm.sum()):,} of {rows:,}"),
-        ("largest severity", f"{max((one.severity for one in events), default=0):.3g}", "peak score / threshold"),
+        (
+            "largest severity",
+            f"{max((one.severity for one in events), default=0):.3g}",
+            "the largest error, in usual ones",
+        ),
         ("channels", f"{len(found.channels)}", f"in {len(found.learnt.clusters)} clusters"),
         ("budget", escape(found.learnt.allowed), _support(found)),
         ("calibration", found.health.state, "see below"),
@@ -101,7 +106,12 @@ def _span(found: Detection) -> str:
     text = f"{len(found):,} rows"
     if found.times is not None and len(found):
         text += f", {stamp(found.times[0])} to {stamp(found.times[-1])} (UTC)"
-    return f"{text}; {unjudged:,} of them could not be judged (the first of a window, after gaps, late or empty rows)."
+    text += f"; {unjudged:,} of them could not be judged (the first of a window, after gaps, late or empty rows)."
+    words = [one.word for one in in_force(found.learnt.feedback)]
+    if words:
+        heeded = ", ".join(f"{words.count(word)} {word}" for word in ("dismissed", "confirmed") if word in words)
+        text += f" Judged after what was said of earlier events: {heeded}."
+    return text
 
 
 def _support(found: Detection) -> str:
@@ -122,7 +132,7 @@ def _thinned(found: Detection, points: int) -> str:
 
 def _events(found: Detection, shown: list[int], drawn: set[int]) -> str:
     if not shown:
-        return "<p>No score rose above the threshold.</p>"
+        return "<p>Nothing was beyond its limits.</p>"
     rows = "".join(_row(found, i, i in drawn) for i in shown)
     head = "".join(f"<th>{name}</th>" for name in ("#", *(title for title, _ in _cells(found, found.events[0]))))
     more = len(found.events) - len(shown)

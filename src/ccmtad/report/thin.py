@@ -11,7 +11,8 @@ __all__ = ["blocks", "drawable", "extremes"]
 
 def drawable(found: Detection) -> NDArray[np.int64]:
     """The rows in order of time: late and duplicate ones, which were ignored, are not drawn."""
-    return np.flatnonzero(timeline.kept(found.times, len(found)))
+    longest = timeline.longest_pause(found.learnt.period, found.learnt.settings.gap)
+    return np.flatnonzero(timeline.kept(found.times, len(found), longest))
 
 
 def blocks(length: int, most: int) -> NDArray[np.int64]:

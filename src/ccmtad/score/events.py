@@ -1,10 +1,11 @@
 """Alarms become events, with their start and end corrected.  eq. anomaly_onset, anomaly_offset
 
 The start of an event is the last row with score 0 before its alarm; its end the last row with positive evidence up to
-its last row in alarm; its severity the peak of the score in units of the threshold. This file alone decides these: live
-in `follow`, over a whole series in `find`, and for every threshold at once in `bounds`.
+its last row in alarm; its severity how large an error came, in units of the usual one, however long it lasted. This
+file alone decides these: live in `follow`, over a whole series in `find`, and for every threshold at once in `bounds`.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..record import NEVER
 
-__all__ = ["CHANGES", "FIELDS", "SIGNED", "Span", "What", "bounds", "find", "follow", "label", "measures", "unjudged"]
+__all__ = [
+    "CHANGES", "FIELDS", "FINAL", "NONE", "OPENED", "SIGNED", "UPDATED", "Span", "What", "bounds", "find", "follow",
+    "label", "measures", "unjudged",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -34,7 +38,8 @@ FIELDS = {
     "start": -1, "start_time": NEVER,
     "alarm": -1, "alarm_time": NEVER,
     "end": -1, "end_time": NEVER,
-    "peak": 0.0,
+    "peak": 0.0,  # largest loss in alarm
+    "rising": 0,  # judged rows since the last one with score 0
     "alarmed": 0,  # rows in alarm
 }  # fmt: skip
 SIGNED = tuple(name for name, value in FIELDS.items() if type(value) is int and value < 0)
@@ -48,19 +53,23 @@ class Span:
     alarm: int  # first row in alarm
     last: int  # last row in alarm
     offset: int  # last row with positive evidence, from alarm to last
-    peak: float  # highest score in alarm
+    peak: float  # largest loss in alarm
     open: bool  # still in alarm at the end of the series
 
 
-def measures(event: Any, threshold: float) -> dict[str, float]:
-    """What an event is measured by, from its span or its live record: how far above the threshold the score came."""
-    return {"severity": float(event.peak) / threshold}
+def measures(event: Any, typical: float) -> dict[str, float]:
+    """What an event is measured by, from its span or its live record: its largest error, in units of the usual one.
+
+    Losses are squared errors; `typical` is the loss of a usual normal row.
+    """
+    return {"severity": math.sqrt(max(float(event.peak), 0.0) / typical)}
 
 
 @kernel
-def follow(event: Any, row: int, time: int, evidence: float, score: float, alarm: bool) -> int:
+def follow(event: Any, row: int, time: int, evidence: float, score: float, alarm: bool, loss: float) -> int:
     """One judged row; what it changed."""
     change = NONE
+    event.rising = event.rising + 1 if score > 0.0 else 0
     if event.onset < 0 or score == 0.0:
         event.onset = row
         event.onset_time = time
@@ -76,7 +85,7 @@ def follow(event: Any, row: int, time: int, evidence: float, score: float, alarm
             event.peak = 0.0
             event.alarmed = 0
         event.in_alarm = True
-        event.peak = max(event.peak, score)
+        event.peak = max(event.peak, loss)
         event.alarmed = event.alarmed + 1
     elif event.in_alarm:
         change = RESOLVED
@@ -95,6 +104,7 @@ def unjudged(event: Any) -> int:
     """A row that could not be judged ends everything: the next judged one starts afresh."""
     event.onset = -1
     event.onset_time = NEVER
+    event.rising = 0
     if not event.active:
         return NONE
     if event.in_alarm:
@@ -121,15 +131,18 @@ def bounds(score: Floats, evidence: Floats) -> tuple[Ints, Ints]:
     return np.maximum(last_zero, first_judged), np.maximum.accumulate(np.where(evidence > 0.0, row, -1))
 
 
-def find(score: Floats, evidence: Floats, alarm: Bools) -> list[Span]:
-    """The events of a scored series: one for each excursion of the score from 0 with a row in alarm."""
+def find(score: Floats, evidence: Floats, alarm: Bools, loss: Floats | None = None) -> list[Span]:
+    """The events of a scored series: one for each excursion of the score from 0 with a row in alarm.
+
+    `loss` is what they are measured by; without it their peak is that of the score.
+    """
     if not alarm.any():
         return []
     excursion = np.cumsum(score <= 0.0)  # constant along one stretch of positive scores
     above = np.flatnonzero(alarm)
     begins = np.flatnonzero(np.r_[True, np.diff(excursion[above]) > 0])
     first, last = above[begins], above[np.r_[begins[1:] - 1, len(above) - 1]]
-    peak = np.maximum.reduceat(score[above], begins)
+    peak = np.maximum.reduceat((score if loss is None else loss)[above], begins)
     onset, offset = bounds(score, evidence)
     return [
         Span(int(onset[a]), int(a), int(b), int(offset[b]), float(top), bool(b == len(score) - 1))

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from ..compiled import Entry, kernel
 from ..record import Layout, assign, readable
-from . import alarm, events, health, tracks
+from . import alarm, events, health, signals, tracks
 from .accumulate import KEEPS_NEW
 from .alarm import decide
 from .level import follow
 from .tracks import LOOK, Track, look
 
-__all__ = ["FIELDS", "Fold", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "vitals"]
+__all__ = ["FIELDS", "Fold", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "unlike", "vitals"]
 
 Floats = NDArray[np.float64]
+
+FARTHEST = 1e300
+GRAINS = 16.0  # of a unit: how finely an extreme is told, so that a last bit of rounding moves no score
+EARLIEST = 50  # rows that a level must have settled on, before it is called unlike training's
 
 FIELDS = {
     "seen_by_first": False,  # whether the first track has been above its threshold, and not quiet since
@@ -30,7 +34,7 @@ FIELDS = {
 RULES = Layout(
     {
         "log_alpha": 0.0, "patience": 0, "keeps_new": False, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1,
-        "cooldown": 0,
+        "cooldown": 0, "unlike": math.inf,
     }
 )  # fmt: skip
 
@@ -48,6 +52,7 @@ class Rules:
     duration: int
     cooldown: int
     tracks: tuple[Track, ...]
+    unlike: float = math.inf  # how far the level may rise, in logarithms, before that is an event
 
     def given(self, compiled: bool) -> tuple[Any, ...]:
         """The arguments of a step, as it takes them compiled or interpreted."""
@@ -68,7 +73,7 @@ class Rules:
                 {
                     "log_alpha": math.log(self.alpha), "patience": self.patience, "keeps_new": KEEPS_NEW[self.reset],
                     "settle": self.settle, "drift": self.drift, "accept": self.accept, "duration": self.duration,
-                    "cooldown": self.cooldown,
+                    "cooldown": self.cooldown, "unlike": self.unlike,
                 }
             ],
         )  # fmt: skip
@@ -142,9 +147,14 @@ class Memory:
 
 @kernel
 def judge(
-    stream: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, tables: Any, loss: float
-) -> tuple[float, float, float, bool, float]:
-    """p-value, evidence, score and alarm of the newest loss, and its p-value by itself."""
+    stream: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, tables: Any, loss: float,
+    farthest: float,
+) -> tuple[float, float, float, bool, float]:  # fmt: skip
+    """p-value, evidence, score and alarm of the newest loss, and its p-value by itself.
+
+    `farthest` is how many times its own limit some channel is beyond what was ever seen: above 1, that alone is an
+    alarm.
+    """
     threshold = looks[0].threshold
     pvalue, evidence, score = look(records[0], looks[0], recent[0], settling[0], rules, tables, loss)
     alone = pvalue
@@ -160,6 +170,12 @@ def judge(
         s *= threshold / looks[i].threshold
         if s > score:
             pvalue, evidence, score = p, b, s
+    if farthest > 1.0:
+        alone_enough = threshold * (1.0 + (math.floor(GRAINS * math.log(min(farthest, FARTHEST))) + 1.0) / GRAINS)
+        if alone_enough > score:
+            score = alone_enough
+            evidence = max(evidence, score)
+            pvalue = min(pvalue, math.exp(rules.log_alpha - evidence))
     in_alarm = decide(stream, rules, score, threshold)
     high = score > threshold  # announced or not
     for i in range(len(records)):
@@ -176,6 +192,13 @@ def restart(stream: Any, records: Any) -> None:
         tracks.forget(records[i])
     alarm.forget(stream)
     stream.seen_by_first = False
+
+
+@kernel
+def unlike(records: Any, looks: Any, rules: Any, kinds: Any, traces: Any, row: int, time: int) -> int:
+    """Whether the level has come to where this is no longer the data of training; what that changed."""
+    far = risen(records, looks) if records[0].settled >= min(rules.settle, EARLIEST) else 0.0
+    return signals.unlike(kinds, traces, far, rules.unlike, row, time)
 
 
 @kernel
@@ -207,7 +230,7 @@ def _fold(
             restart(streams[0], records[0])
         else:
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
-                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t]
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], 0.0
             )
 
 

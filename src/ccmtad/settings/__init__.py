@@ -117,6 +117,14 @@ class Settings:
         study=True,
         live=False,
     )
+    blocks: int = _setting(
+        1,
+        whole(1),
+        "parts of the training series, each calibrated on by a network that learnt from the others; 1 calibrates on "
+        "the last share alone, and learns from the rest (the paper)",
+        study=True,
+        live=False,
+    )
     smoothing: Literal["trailing", "centred"] = _setting(
         "trailing",
         one_of(lambda: ("trailing", "centred")),
@@ -142,6 +150,18 @@ class Settings:
         study=True,
         paper="everything",
     )
+    extremes: bool = _setting(
+        True, FLAG, "whether one row alarms where a channel is far beyond anything seen: its error, value or step",
+        study=True, paper=False,
+    )  # fmt: skip
+    signals: bool = _setting(
+        True, FLAG, "whether a channel that is missing, or stands still, for too long is an event of its own kind",
+        study=True, paper=False,
+    )  # fmt: skip
+    unlike: bool = _setting(
+        True, FLAG, "with adapt: whether losses that settle far above those of training are an event of their own kind",
+        study=True, paper=False,
+    )  # fmt: skip
     alpha: float | Literal["auto"] = _setting(
         "auto",
         AUTO | ALPHA,

@@ -17,7 +17,9 @@ from ...frame import Frame
 from ...model import Series
 from ...network.engine import Reconstructor
 from ...registry import gather
+from ...results import Detection
 from ...score import combine
+from ..watching import Baseline
 
 __all__ = [
     "Fitted",
@@ -51,6 +53,15 @@ class Fitted:
     losses: Losses
     epochs: tuple[Losses, ...] = ()  # after each epoch of training, where that was asked for
     own: NDArray[np.bool_] | None = None  # the test rows that the method's own threshold calls anomalous
+    detection: Detection | None = None  # what a user would be told; where there is none, it is made of the losses
+    watching: Baseline | None = None  # that said so
+
+    @classmethod
+    def of(cls, watching: Baseline, test: Frame, epochs: tuple[Losses, ...] = ()) -> "Fitted":
+        """A reconstructor calibrated as a user's detector is, asked about the test rows."""
+        found, normal = watching.detect(test), watching.model.calibration.losses
+        assert normal is not None  # it was calibrated a moment ago
+        return cls(Losses(normal, found.loss), epochs, detection=found, watching=watching)
 
 
 class Method(ABC):
@@ -66,6 +77,15 @@ class Method(ABC):
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:
         """Learns, and judges."""
 
+    def watching(self, series: TrainingSeries) -> Baseline:  # noqa: ARG002
+        """Learns, to be asked about any number of series; for methods that say what they expected of each channel."""
+        raise InputError(f"method must reconstruct rows to be asked about injected faults; got {self.name!r}")
+
+    @property
+    def reconstructs(self) -> bool:
+        """Whether it can be asked about any number of series."""
+        return type(self).watching is not Method.watching
+
 
 class Reconstruction(Method):
     """A simple reconstructor in the network's place."""
@@ -75,8 +95,13 @@ class Reconstruction(Method):
         """From the scaled training rows."""
 
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:  # noqa: ARG002
-        engine = self.make(training_rows(series), series.settings.window)
-        return Fitted(losses_of(engine, series, series.series(test), len(test)))
+        return Fitted.of(self.watching(series), test)
+
+    def watching(self, series: TrainingSeries) -> Baseline:
+        window = series.settings.window
+        engine = self.make(training_rows(series), window)
+        held_out = series.held_out(lambda block: self.make(series.rows[block.training], window))
+        return Baseline(series.calibrated(engine, {}, held_out), engine)
 
 
 class Outliers(Method):
@@ -89,13 +114,21 @@ class Outliers(Method):
         """Something with `fit` and `decision_function`."""
 
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:  # noqa: ARG002
-        detector = self.make(series.settings.seed)
-        detector.fit(training_rows(series))
+        detector = self._learnt(series, training_rows(series))
         new = series.series(test)
         score = spread(detector.decision_function(new.rows[new.ends]), new, len(test))
-        validation = batch.in_order(detector.decision_function(series.rows[series.validation]), series.validation)
+        normal = [
+            self._learnt(series, series.rows[block.training]).decision_function(series.rows[block.validation])
+            for block in series.blocks
+        ]
+        validation = batch.in_order(np.concatenate(normal), series.validation)
         own = score > detector.threshold_ if hasattr(detector, "threshold_") else None
         return Fitted(Losses(validation, score), own=own)
+
+    def _learnt(self, series: TrainingSeries, rows: Rows) -> Any:
+        detector = self.make(series.settings.seed)
+        detector.fit(rows)
+        return detector
 
 
 def known() -> Mapping[str, Method]:
@@ -131,7 +164,8 @@ def training_rows(series: TrainingSeries) -> Rows:
 def losses_of(engine: Reconstructor, series: TrainingSeries, new: Series, rows: int) -> Losses:
     """What a reconstructor says of the validation part and of new rows."""
     way = combine.find(series.settings.combine)
-    combiner, validation = batch.normal(engine, series.rows, series.validation, series.present, way)
+    errors = np.concatenate([error for _, error in engine.errors(series.rows, series.validation)])
+    combiner, validation = batch.normal(errors, series.validation, series.present, way)
     test = batch.losses(engine, combiner, new.rows, new.ends, new.present)
     return Losses(validation, spread(test, new, rows))
 

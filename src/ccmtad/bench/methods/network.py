@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from ...fit import TrainingSeries
 from ...frame import Frame
-from ...network.weights import Weights
+from ...network.weights import Trained, Weights
 from ...results import Epoch
+from ..watching import Baseline
 from . import Fitted, Losses, Method, losses_of
 
 __all__ = ["ccmtad"]
@@ -27,9 +28,15 @@ class Network(Method):
             epochs.append(losses_of(series.engine(weights()), series, new, len(test)))
 
         trained = series.train(keep if every_epoch else None)
-        if every_epoch:
-            return Fitted(epochs[trained.best - 1], tuple(epochs))
-        return Fitted(losses_of(series.engine(trained.weights), series, new, len(test)))
+        return Fitted.of(_watching(series, trained), test, tuple(epochs))
+
+    def watching(self, series: TrainingSeries) -> Baseline:
+        return _watching(series, series.train())
+
+
+def _watching(series: TrainingSeries, trained: Trained) -> Baseline:
+    model = series.model(trained)
+    return Baseline(model, model.engine)
 
 
 ccmtad = Network()

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ...fit import TrainingSeries
 from ...frame import Frame
 from ...network.engine import Reconstructor
+from ..watching import Baseline
 from . import Fitted, Method, losses_of
 
 __all__ = ["RandomScore", "random"]
@@ -41,6 +42,10 @@ class Noise(Method):
             for draw in range(settings.epochs if every_epoch else 1)
         ]
         return Fitted(draws[0], tuple(draws) if every_epoch else ())
+
+    def watching(self, series: TrainingSeries) -> Baseline:
+        engine = RandomScore(series.settings.window, series.settings.seed)
+        return Baseline(series.calibrated(engine, {}), engine)
 
 
 random = Noise()

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from ...compiled import kernel
 from ...registry import gather
 
-__all__ = ["Combiner", "Way", "find", "loss_of"]
+__all__ = ["LARGEST_LOSS", "Combiner", "Way", "find", "loss_of"]
 
 Floats = NDArray[np.float64]
 Errors = NDArray[Any]  # squared, single or double precision
 Bools = NDArray[np.bool_]
 
+LARGEST_LOSS = 1e300  # no size of an error is larger
 FINEST_UNIT = 0.03  # of the mean normal error: no channel, however well reconstructed, is judged more finely than that
 
 

@@ -1,0 +1,106 @@
+"""`bench run --inject`: fit on the first part of a training series, put faults into the rest, one a run.
+
+Found: an event's alarm from the first injected row to the last + 24 that the untouched run does not have. Each run
+first goes over the end of the fitted rows, so that the stream has settled.
+"""
+
+import time
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..fit import TrainingSeries
+from ..frame import Frame
+from ..results import Detection, Event
+from ..settings import Settings
+from . import methods
+from .datasets import Entity
+from .injected import Injected, schedule
+from .watching import Baseline
+
+__all__ = ["injected", "kept_apart"]
+
+Record = dict[str, Any]
+
+FITTED = 0.7  # share of the training series
+AFTER = 24  # rows after a fault in which its alarm still counts
+LEAST_ROWS = 300  # to inject into
+LEAST_FITTED = 600
+ROWS_TO_SETTLE = 1_000
+NO_TIME = {"method": 0.0, "judging": 0.0}
+
+
+@cache
+def kept_apart() -> dict[str, frozenset[str]]:
+    """Entities that no default is chosen on, by dataset: a fifth of each."""
+    table = tomllib.loads(files(__package__).joinpath("kept_apart.toml").read_text(encoding="utf-8"))
+    return {name: frozenset(names) for name, names in table.items()}
+
+
+def injected(entity: Entity, settings: Settings, names: tuple[str, ...], seed: int) -> Iterator[Record]:
+    """What each method makes of an entity: its faults one by one, and its untouched rows."""
+    cut = int(FITTED * len(entity.train))
+    rest = len(entity.train) - cut
+    if cut < LEAST_FITTED or rest < LEAST_ROWS:
+        for name in names:
+            yield {"method": name, "too_short": len(entity.train), "faults": [], "untouched": {}, "seconds": NO_TIME}
+        return
+    begin = max(0, cut - ROWS_TO_SETTLE)
+    values = entity.train.values
+    faults = schedule(values[:cut], cut - begin + settings.window, len(values) - begin - AFTER, seed)
+    series = TrainingSeries.of(_part(entity.train, 0, cut), settings)
+    for name in names:
+        start = time.perf_counter()
+        watching = methods.find(name).watching(series)
+        middle = time.perf_counter()
+        yield {
+            "method": name,
+            **_judged(watching, values[begin:], values[:cut], entity.train.channels, faults, cut - begin),
+            "seconds": {"method": round(middle - start, 3), "judging": round(time.perf_counter() - middle, 3)},
+        }
+
+
+def _judged(
+    watching: Baseline, values: NDArray[np.float64], train: NDArray[np.float64], channels: tuple[str, ...],
+    faults: list[Injected], first: int,
+) -> Record:  # fmt: skip
+    untouched = watching.detect(Frame(values, channels))
+    before = {(event.kind, event.alarm) for event in untouched.events}
+    told = []
+    for one in faults:
+        end = one.last + AFTER + 1
+        found = watching.detect(Frame(one.into(values, train)[:end], channels))
+        new = [e for e in found.events if one.start <= e.alarm and (e.kind, e.alarm) not in before]
+        told.append(_fault(one, new, channels, bool(untouched.alarm[one.start])))
+    return {"faults": told, "untouched": _untouched(untouched, first)}
+
+
+def _fault(one: Injected, new: list[Event], channels: tuple[str, ...], masked: bool) -> Record:
+    made: Record = {"fault": one.fault.name, "found": bool(new), "masked": masked}
+    if new:
+        event = min(new, key=lambda event: event.alarm)
+        touched = {channels[i] for i in one.channels}
+        made |= {
+            "kind": event.kind,
+            "delay": event.alarm - one.start,
+            "first": event.channels[:1] != () and event.channels[0] in touched,
+            "top_three": not touched.isdisjoint(event.channels[:3]),
+        }
+    return made
+
+
+def _untouched(found: Detection, first: int) -> Record:
+    kinds: dict[str, int] = {}
+    for event in found.events:
+        if event.alarm >= first:
+            kinds[event.kind] = kinds.get(event.kind, 0) + 1
+    return {"rows": len(found) - first, "events": kinds, "alarm": int(found.alarm[first:].sum())}
+
+
+def _part(frame: Frame, first: int, end: int) -> Frame:
+    return Frame(frame.values[first:end], frame.channels, None, frame.named)

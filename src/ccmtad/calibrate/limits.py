@@ -1,0 +1,145 @@
+"""How far is too far, and how long too long, for each channel: tails of what normal rows did.
+
+A power law is fitted to the largest of each (values on either side of the middle, steps, errors, rows missing, rows
+standing still), at the upper end of its confidence interval, and followed to where the budget allows one in so many
+rows. A tail says little about what was never seen: a value two whole ranges outside everything seen is too far whatever
+it says, and so is a standstill three times as long as the longest.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..score.signals import LIMITS
+
+__all__ = ["Tails", "nothing"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+TESTS = LIMITS[1:]  # the first is where the middle is
+EXTREMES = ("above", "below", "step", "error")
+TAIL_SHARE, FEWEST_IN_TAIL, MOST_IN_TAIL = 0.01, 10, 500
+CONFIDENCE = 0.9
+# Least shapes: the lightest tail that is believed. Squared errors have twice the shape of errors.
+LIGHTEST = {"above": 0.1, "below": 0.1, "step": 0.1, "error": 0.2, "lost": 0.3, "still": 0.3}
+RANGES_OUTSIDE = 1.9  # beyond everything seen: too far, whatever the tail says
+TIMES_AS_LONG = 3.0
+SHORTEST_STANDSTILL = 24.0  # rows that are never too long
+ROWS_PER_ALARM = 10_000.0  # where a threshold is given, and no budget counts
+FURTHEST = 600.0  # exponent
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """-log of how often, in a row, something is beyond x: `strength` + log(x / start) / shape, from `start` on."""
+
+    middle: Floats  # (channels,)
+    start: Floats  # (tests, channels) each; infinite where nothing is too far
+    shape: Floats
+    strength: Floats
+    least: Floats  # no limit is below
+    most: Floats  # nor above
+
+    def limits(self, rows_per_alarm: float) -> Floats:
+        """(limits, channels): each test has its share of one false alarm in so many rows."""
+        rows = rows_per_alarm if np.isfinite(rows_per_alarm) else ROWS_PER_ALARM
+        found = np.full(self.start.shape, np.inf)
+        for tests in (EXTREMES, ("lost", "still")):
+            lines = [TESTS.index(test) for test in tests]
+            known = np.isfinite(self.start[lines])
+            wanted = np.log(rows * max(int(known.sum()), 1))
+            with np.errstate(over="ignore", invalid="ignore"):
+                reach = np.clip((wanted - self.strength[lines]) * self.shape[lines], 0.0, FURTHEST)
+                found[lines] = np.where(known, self.start[lines] * np.exp(reach), np.inf)
+        return np.vstack([self.middle, np.minimum(np.maximum(found, self.least), self.most)])
+
+    @classmethod
+    def learn(
+        cls, values: Floats, error: Floats, present: Bools, hold: int, *, extremes: bool, signals: bool
+    ) -> "Tails":
+        """From the raw values of normal rows, in order of time (NaN where missing), and the squared errors of some.
+
+        A constant channel has no range, and no limits but for being lost.
+        """
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        middle, span = np.nanmedian(values, axis=0), high - low
+        moves = span > 1e-12 * np.maximum(np.abs(low), np.abs(high))
+        made = {test: [_NEVER] * values.shape[1] for test in TESTS}
+        for c in range(values.shape[1]):
+            column = values[:, c]
+            there = column[~np.isnan(column)]
+            if extremes and moves[c]:
+                outside = RANGES_OUTSIDE * span[c]
+                steps = np.abs(np.diff(column))
+                steps = steps[~np.isnan(steps)]
+                for test, sizes in (("above", there - middle[c]), ("below", middle[c] - there), ("step", steps)):
+                    top = float(np.max(sizes, initial=0.0))
+                    made[test][c] = _tail(sizes[sizes > 0.0], len(sizes), test, top, top + outside)
+                made["error"][c] = _tail(error[present[:, c], c], int(present[:, c].sum()), "error", 0.0, np.inf)
+            if signals:
+                missing = _runs(np.isnan(column))
+                longest = TIMES_AS_LONG * float(missing.max(initial=0))
+                made["lost"][c] = _tail(missing, len(column), "lost", float(hold), max(longest, float(hold)))
+                if moves[c]:
+                    made["still"][c] = _standstill(there)
+        table = [[[one[i] for one in made[test]] for test in TESTS] for i in range(5)]
+        return cls(middle, *(np.array(part) for part in table))
+
+    def over(self, other: "Tails") -> "Tails":
+        """What both call normal is normal."""
+        milder = other.start > self.start
+        start, shape, strength = (
+            np.where(milder, getattr(other, name), getattr(self, name)) for name in ("start", "shape", "strength")
+        )
+        least, most = np.maximum(self.least, other.least), np.maximum(self.most, other.most)
+        return Tails(self.middle, start, shape, strength, least, most)
+
+
+_NEVER = (np.inf, 1.0, 0.0, 0.0, np.inf)
+
+
+def nothing(channels: int) -> Tails:
+    """No limits at all."""
+    shape = (len(TESTS), channels)
+    never = (np.full(shape, value) for value in _NEVER)
+    return Tails(np.zeros(channels), *never)
+
+
+def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tuple[float, float, float, float, float]:
+    """(start, shape, strength, least, most) of what happened `len(sizes)` times in so many rows."""
+    from scipy.special import gammaincinv
+
+    count = int(np.clip(TAIL_SHARE * len(sizes), FEWEST_IN_TAIL, MOST_IN_TAIL))
+    if len(sizes) < 2 * FEWEST_IN_TAIL:
+        if np.isinf(most):
+            return _NEVER
+        return most, LIGHTEST[test], 0.0, most, most
+    ordered = np.sort(sizes)
+    start = max(float(ordered[-1 - count]), float(np.finfo(float).tiny))
+    mean = float(np.log(np.maximum(ordered[-count:], start) / start).mean())
+    shape = max(mean * count / float(gammaincinv(count, 1 - CONFIDENCE)), LIGHTEST[test])
+    return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most
+
+
+def _standstill(values: Floats) -> tuple[float, float, float, float, float]:
+    """Of a channel that moves; never, where it has moved too seldom to tell."""
+    runs = _runs(np.r_[True, values[1:] == values[:-1]], whole=True)
+    if len(runs) < 2 * FEWEST_IN_TAIL:
+        return _NEVER
+    longest = float(runs.max())
+    least = max(longest, SHORTEST_STANDSTILL)
+    return _tail(runs, len(values), "still", least, max(TIMES_AS_LONG * longest, SHORTEST_STANDSTILL))
+
+
+def _runs(same: Bools, whole: bool = False) -> Floats:
+    """Lengths of the stretches that are True; `whole`: each False begins a stretch, and belongs to it."""
+    if whole:
+        same = np.r_[False, same[1:]]
+        edges = np.r_[np.flatnonzero(~same), len(same)]
+        whole_lengths: Floats = np.diff(edges).astype(np.float64)
+        return whole_lengths
+    edges = np.flatnonzero(np.diff(np.r_[False, same, False].astype(np.int8)))
+    lengths: Floats = (edges[1::2] - edges[::2]).astype(np.float64)
+    return lengths

@@ -1,0 +1,144 @@
+"""`ccmtad dismiss`, `confirm`, `undo`, `feedback`: what people say of events, kept in the model file."""
+
+import json as jsons
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import InputError
+from ..results import Verdict
+from ..wording import listed, now
+from . import show
+from .options import Json, ModelFile, Quiet
+
+__all__ = ["confirm", "dismiss", "feedback", "undo"]
+
+Events = Annotated[
+    Path, typer.Argument(help="Events: what `detect --json` or `watch` wrote; - is standard input.", show_default=False)
+]
+Ids = Annotated[
+    list[str] | None, typer.Argument(help="Ids of those that are meant; all where none is given.", show_default=False)
+]
+STANDARD_INPUT = Path("-")
+
+
+def dismiss(model: ModelFile, events: Events, ids: Ids = None, quiet: Quiet = False) -> None:
+    """These events were nothing: the channels they blame are judged more mildly, so that each would have been normal.
+
+    Nothing else changes. A running watch of this model takes it up. `ccmtad undo` takes it back.
+
+    Example: `ccmtad dismiss plant.ccm events.json anomaly-2026-01-01T13:28:00Z`
+    """
+    _say("dismissed", model, events, ids, quiet)
+
+
+def confirm(model: ModelFile, events: Events, ids: Ids = None, quiet: Quiet = False) -> None:
+    """These events were real: their rows, by their times, are kept out of every later recalibration.
+
+    Example: `ccmtad confirm plant.ccm events.json anomaly-2026-01-01T13:28:00Z`
+    """
+    _say("confirmed", model, events, ids, quiet)
+
+
+def undo(
+    model: ModelFile, ids: Annotated[list[str], typer.Argument(help="Ids of events.")], quiet: Quiet = False
+) -> None:
+    """Take back what was said of events.
+
+    Example: `ccmtad undo plant.ccm anomaly-2026-01-01T13:28:00Z`
+    """
+    from dataclasses import replace
+
+    from ..calibrate.feedback import in_force
+    from ..detector import Detector
+
+    show.notes(quiet)
+    detector = Detector.load(model)
+    known = {one.event: one for one in in_force(detector.feedback_)}
+    for name in ids:
+        if name not in known:
+            raise InputError(f"ids must be of events that something was said of; got {name!r}")
+    detector.heed([replace(known[name], word="undone", at=now()) for name in ids]).save(model)
+    if not quiet:
+        show.out.print(f"Took back what was said of {escape(listed(ids))}.")
+
+
+def feedback(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
+    """List what was said of events.
+
+    Example: `ccmtad feedback plant.ccm`
+    """
+    from ..calibrate.feedback import in_force, plain
+    from ..detector import Detector
+
+    show.notes(quiet)
+    said = in_force(Detector.load(model).feedback_)
+    if json:
+        show.as_json({"model": str(model), "feedback": plain(said)})
+        return
+    if quiet:
+        return
+    if not said:
+        show.out.print("Nothing was said of any event.")
+        return
+    table = show.plain_table("event", "word", "said at", "channels")
+    for one in said:
+        table.add_row(escape(one.event), one.word, one.at, escape(listed(one.channels)))
+    show.out.print(table)
+
+
+def _say(word: Any, model: Path, events: Path, ids: list[str] | None, quiet: bool) -> None:
+    from ..detector import Detector
+
+    show.notes(quiet)
+    detector = Detector.load(model)
+    known = _read(events)
+    for name in ids or ():
+        if name not in known:
+            raise InputError(
+                f"ids must be of events in {str(events)!r}; got {name!r}, not one of {listed(list(known))}"
+            )
+    chosen = [known[name] for name in ids] if ids else list(known.values())
+    if not chosen:
+        raise InputError(f"events must hold at least one event; got none in {str(events)!r}")
+    detector.heed([_verdict(one, word) for one in chosen]).save(model)
+    if not quiet:
+        names = listed([one["id"] for one in chosen])
+        show.out.print(f"{word[0].upper()}{word[1:]} {escape(names)}. Wrote {escape(str(model))}.")
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """Events by id, the last word on each: one JSON object with a list of them, or a line for each change."""
+    try:
+        text = sys.stdin.read() if path == STANDARD_INPUT else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"events must be a readable file; got {str(path)!r}: {error}") from error
+    try:
+        whole = jsons.loads(text)
+        told = whole["events"] if isinstance(whole, dict) and "events" in whole else [whole]
+    except ValueError:
+        try:
+            told = [jsons.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise InputError(f"events must be JSON, or lines of JSON; got {str(path)!r}: {error}") from error
+    return {one["id"]: one for one in told if isinstance(one, dict) and "id" in one and "peaks" in one}
+
+
+def _verdict(event: dict[str, Any], word: Any) -> Verdict:
+    from ..calibrate.feedback import verdicts
+
+    absent = [name for name in ("kind", "severity", "channels", "start_time", "end_time") if name not in event]
+    if absent:
+        raise InputError(f"events must be as detect or watch wrote them; {event['id']!r} has no {absent[0]}")
+    peaks = event["peaks"]
+    told = {
+        "event": event["id"], "word": word, "at": now(), "kind": event["kind"], "severity": event["severity"],
+        "channels": event["channels"][: len(peaks)], "times": [one["times"] for one in peaks],
+        "values": [one["value"] for one in peaks], "expected": [one["expected"] for one in peaks],
+        "start": event["start_time"], "end": event["end_time"],
+    }  # fmt: skip
+    (made,) = verdicts([told])
+    return made

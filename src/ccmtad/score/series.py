@@ -1,0 +1,133 @@
+"""The step over a whole series: values, errors and losses in, with the answers a stream would have given."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Entry
+from . import signals
+from .events import NONE
+from .signals import KINDS, Signals, beyond, beyond_at_once, conditions, sense, sense_at_once
+from .step import LAYOUT, Judged, Rules, judge, restart, risen, unlike, vitals
+
+__all__ = ["Fold"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def _fold(
+    streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
+    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
+    start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
+    everything: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """From row `begin` on, up to `end` or to the first row that changes an event of another kind than an anomaly.
+
+    `errors` begin at row `first`. `present` is empty where `everything` is. The row that comes next, and the changes.
+    """
+    tables = (references, pvalues, strengths)
+    for t in range(begin, end):
+        if start[t]:
+            signals.forget(traces[0])
+        far, gone, still = sense(values[t], counts[0], since[0], traces[0], limits, numbers[t], times[t])
+        lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, numbers[t], times[t])
+        strange = NONE
+        if math.isnan(losses[t]):
+            restart(streams[0], records[0])
+        else:
+            there = present[t] if len(present) > 0 else everything
+            far = max(
+                far,
+                beyond(errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks)),
+            )
+            pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], far
+            )
+            strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], numbers[t], times[t])
+        for kind in range(3):
+            others[t, kind] = kinds[0][kind].open
+        if lost != NONE or frozen != NONE or strange != NONE:
+            return t + 1, lost, frozen, strange
+    return end, NONE, NONE, NONE
+
+
+def _fold_plain(
+    streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
+    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
+    start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
+    everything: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """The same for the interpreter."""
+    tables = (references, pvalues, strengths)
+    for t in range(begin, end):
+        if start[t]:
+            signals.forget(traces[0])
+        row, time = int(numbers[t]), int(times[t])
+        far, gone, still = sense_at_once(values[t], counts[0], since[0], traces[0], limits, row, time)
+        lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, row, time)
+        strange = NONE
+        loss = float(losses[t])
+        if math.isnan(loss):
+            restart(streams[0], records[0])
+        else:
+            there = present[t] if len(present) > 0 else everything
+            far = max(
+                far,
+                beyond_at_once(errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks)),
+            )
+            pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, far
+            )
+            strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], row, time)
+        others[t] = [kind.open for kind in kinds[0]]
+        if lost or frozen or strange:
+            return t + 1, lost, frozen, strange
+    return end, NONE, NONE, NONE
+
+
+FOLD = Entry(_fold)
+NO_ERRORS = np.empty((0, 0))
+
+
+class Fold:
+    """The step over a series that comes piece by piece."""
+
+    def __init__(
+        self, rules: Rules, limits: Floats, unit: Floats, values: Floats, start: Bools, numbers: Ints, times: Ints,
+        present: Bools | None, compiled: bool,
+    ) -> None:  # fmt: skip
+        rows, channels = values.shape
+        self.done = 0
+        self.memory = rules.memory(LAYOUT, 1, compiled)
+        self.signals = Signals.fresh(1, channels, compiled)
+        *self._given, self._normal = rules.given(compiled)
+        self._series = limits, unit, np.ascontiguousarray(values), start, numbers, times
+        there = np.empty((0, channels), dtype=np.bool_) if present is None else np.ascontiguousarray(present)
+        self._present = there, np.ones(channels, dtype=np.bool_)
+        self._run: Any = FOLD.fast if compiled else _fold_plain
+        self.pvalue, self.evidence, self.score = np.ones(rows), np.full(rows, np.nan), np.zeros(rows)
+        self.alarm, self.alone = np.zeros(rows, dtype=np.bool_), np.ones(rows)
+        self.others = np.zeros((rows, len(KINDS)), dtype=np.bool_)  # whether an event of each other kind is open
+
+    def take(self, loss: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS) -> tuple[int, int, int]:
+        """Goes on to the row before `end`, or stops after a row that changes an event of another kind: the changes.
+
+        `errors` are those of the row `first` and the ones after it. A loss of NaN is a row that could not be judged:
+        the score starts afresh after it.
+        """
+        out = self.pvalue, self.evidence, self.score, self.alarm, self.alone, self.others
+        self.done, *changes = self._run(
+            *self.memory.all, *self.signals.all, *self._given, *self._series, loss, self.done, end, first,
+            np.ascontiguousarray(errors, dtype=np.float64), *self._present, *out,
+        )  # fmt: skip
+        lost, frozen, strange = changes
+        return lost, frozen, strange
+
+    def judged(self, loss: Floats) -> Judged:
+        """The answer, once all rows are taken."""
+        state = vitals(self.memory, 0, self._given[1], self._normal)
+        return Judged(loss, self.pvalue, self.evidence, self.score, self.alarm, self.alone, state)

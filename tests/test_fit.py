@@ -1,0 +1,58 @@
+"""What is learnt from, and what is calibrated on."""
+
+import numpy as np
+import pytest
+
+from ccmtad import Detector, Frame
+from ccmtad.fit import TrainingSeries
+from ccmtad.settings import Settings
+
+WINDOW = 24
+
+
+def frame(rows: int) -> Frame:
+    random = np.random.default_rng(0)
+    values = np.column_stack([np.sin(np.arange(rows) / 20 + i) + 0.1 * random.normal(size=rows) for i in range(3)])
+    return Frame(values, tuple("abc"))
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(4_999, 1), (5_000, 5), (19_999, 5), (20_000, 3)])
+def test_longer_series_are_calibrated_block_by_block(rows: int, blocks: int) -> None:
+    series = TrainingSeries.of(frame(rows), Settings.of(blocks=5))
+    assert len(series.blocks) == blocks
+    assert series.crossed == (blocks > 1)
+    if series.crossed:
+        np.testing.assert_array_equal(series.validation, np.arange(WINDOW - 1, rows))
+        np.testing.assert_array_equal(series.training, series.validation)
+
+
+def test_no_row_is_in_a_window_of_both_parts_of_a_block() -> None:
+    bad = np.zeros(6_000, dtype=np.bool_)
+    bad[2_000:2_100] = True
+    series = TrainingSeries.of(frame(6_000), Settings.of(blocks=5), bad)
+    assert len(series.blocks) == 5
+    for block in series.blocks:
+        inside = (block.training[:, None] - np.arange(WINDOW)).ravel()
+        outside = (block.validation[:, None] - np.arange(WINDOW)).ravel()
+        assert not set(inside.tolist()) & set(outside.tolist())
+        assert not bad[inside].any()
+        assert not bad[outside].any()
+
+
+def test_every_row_is_judged_by_a_network_that_had_not_seen_it() -> None:
+    whole = frame(5_000)
+    series = TrainingSeries.of(whole, Settings.of(epochs=2, width=16, blocks=5))
+    trained = series.train()
+    assert trained.held_out is not None
+    assert trained.held_out.shape == (len(series.validation), 3)
+    assert len(trained.history) == trained.best <= 2
+    model = series.model(trained)
+    assert len(model.calibration.tracks[0].reference) == len(series.validation)
+
+
+def test_a_fit_says_what_can_be_seen_how_soon() -> None:
+    sight = Detector(epochs=2, width=16, blocks=1).fit(frame(4_000)).model_.sight
+    assert list(sight) == [3, 10, 100]
+    assert sight[100] == 1
+    rows = [one for one in sight.values() if one is not None]
+    assert rows == sorted(rows, reverse=True)
