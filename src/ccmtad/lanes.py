@@ -142,7 +142,9 @@ class Lanes:
         for n in np.flatnonzero(ready).tolist():
             k = lanes[n]
             rise = step.risen(records[k], self._rules[1])
-            far = beyond_at_once(errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise)
+            far = beyond_at_once(
+                errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise, answers[n].index
+            )
             answers[n].farthest = max(answers[n].farthest, far)
         losses = combiner.loss(errors, there).tolist()
         whole = model.unclipped(values, errors)

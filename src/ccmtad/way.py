@@ -233,7 +233,8 @@ def _judge(
             if averaged.shape[1] == 1:
                 sizes[n] = size_of(losses[n], errors[n], values[n], x[n], present[n], low, gain, unit, most)
             k = lanes[n]
-            far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], risen(records[k], looks))
+            rise = risen(records[k], looks)
+            far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], rise, answers[n].index)
             answers[n].farthest = max(answers[n].farthest, far)
     score(
         lanes, times, losses, sizes, streams, records, recent, settling, traces, kinds, rules, looks, references,

@@ -42,7 +42,9 @@ def _fold(
             there = present[t] if len(present) > 0 else everything
             far = max(
                 far,
-                beyond(errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks)),
+                beyond(
+                    errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks), numbers[t]
+                ),
             )
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
                 streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], far
@@ -77,7 +79,9 @@ def _fold_plain(
             there = present[t] if len(present) > 0 else everything
             far = max(
                 far,
-                beyond_at_once(errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks)),
+                beyond_at_once(
+                    errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks), row
+                ),
             )
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
                 streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, far

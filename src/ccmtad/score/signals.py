@@ -36,15 +36,16 @@ MIDDLE, ABOVE, BELOW, STEP, ERROR, GONE_LIMIT, STILL_LIMIT = range(7)
 # What is remembered of each channel: counts of rows, since which row and time, and numbers.
 GONE, SAME, FAR_VALUE, FAR_STEP, FAR_ERROR = range(5)
 GONE_ROW, SAME_ROW, GONE_TIME, SAME_TIME = range(4)
-LAST, WORSE, STOOD, USED_SAME, USED_VALUE, USED_STEP, USED_ERROR, BLAME = range(8)  # and the blame of each kind
-USED = USED_VALUE - FAR_VALUE  # from a count to what one has got used to
+LAST, WORSE, STOOD, KNOWN_STILL, KNOWN_VALUE, KNOWN_STEP, KNOWN_ERROR, BLAME = range(8)  # and the blame of each kind
+KNOWN = KNOWN_VALUE - FAR_VALUE  # from a count to the row up to which excursions as far as the limit are nothing new
 
 FADING = 0.02  # weight of a new error in the recent mean of a channel's
 WORST = 1e6  # scaled error beyond which more is the same, in that mean
-FORGETS = 1.0 - 1.0 / 2_000  # how much of what one got used to is left after a row
+FORGOTTEN = 2_000.0  # rows after which an excursion e times as far as its limit is forgotten
 NOTICED = 1.5  # times as far as what one got used to, an excursion is noticed again
 LASTING = 100  # rows that an excursion alarms by itself: what lasts longer is for the tracks that accumulate
 RETURNED = 0.8  # share of its limit that the level must come back to, for an event to be over
+FARTHEST = 1e300  # times its limit, beyond which more is the same
 
 CONDITION = Layout(
     {
@@ -63,7 +64,7 @@ class Signals:
     counts: Ints  # (streams, 5, channels) rows in a row: missing, the same value, beyond each limit (-1: not noticed)
     since: Ints  # (streams, 4, channels) the row and the time it has been missing, and the same, since
     traces: Floats  # (streams, 7 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
-    # that was lost or frozen, what one got used to beyond each limit, blame of each kind
+    # that was lost or frozen, up to which row an excursion beyond each limit is known, blame of each kind
     conditions: Records  # (streams, kinds) whether an event of each kind is going on
 
     @classmethod
@@ -78,6 +79,7 @@ class Signals:
             else [CONDITION.many(kinds, compiled) for _ in range(streams)],
         )
         made.traces[:, LAST] = np.nan
+        made.traces[:, KNOWN_STILL : KNOWN_ERROR + 1] = -np.inf
         return made
 
     @property
@@ -86,35 +88,22 @@ class Signals:
 
 
 @kernel
-def _noticed(counts: Any, traces: Any, test: int, c: int, ratio: float) -> float:
-    """How many times its limit, where that is something new: an excursion as far as others lately is not noticed, and
-    one that has lasted for long no longer."""
-    used = traces[test + USED, c] * FORGETS
-    traces[test + USED, c] = used
-    if not ratio > 1.0:
-        counts[test, c] = 0
-        return 0.0
+def _known_until(row: int, ratio: float) -> float:
+    """The row up to which an excursion so many times as far as its limit makes one to the limit nothing new."""
+    return row + FORGOTTEN * math.log(min(ratio, FARTHEST))
+
+
+@kernel
+def _noticed(counts: Any, traces: Any, test: int, c: int, ratio: float, row: int) -> float:
+    """How many times its limit, which is above 1, where that is something new: an excursion as far as others lately is
+    not noticed, and one that has lasted for long no longer."""
+    known, until = traces[test + KNOWN, c], _known_until(row, ratio)
     if counts[test, c] > 0:
         counts[test, c] += 1
     else:
-        counts[test, c] = 1 if ratio > NOTICED * used else -1
-    traces[test + USED, c] = max(used, ratio)
+        counts[test, c] = 1 if until > known + FORGOTTEN * math.log(NOTICED) else -1
+    traces[test + KNOWN, c] = max(known, until)
     return ratio if 0 < counts[test, c] <= LASTING else 0.0
-
-
-def _noticed_at_once(counts: Ints, traces: Floats, test: int, ratio: Floats, there: Bools) -> float:
-    """The farthest of all channels that are there, without a loop."""
-    used, count = traces[test + USED], counts[test]
-    used[there] *= FORGETS
-    over = there & (ratio > 1.0)
-    if not over.any():
-        count[there] = 0
-        return 0.0
-    new = np.where(count > 0, count + 1, np.where(ratio > NOTICED * used, 1, -1))
-    count[:] = np.where(there, np.where(over, new, 0), count)
-    used[over] = np.maximum(used, ratio)[over]
-    noticed = over & (count > 0) & (count <= LASTING)
-    return float(ratio[noticed].max(initial=0.0))
 
 
 @kernel
@@ -127,78 +116,90 @@ def sense(
     farthest, lost, frozen = 0.0, 0, 0
     for c in range(len(values)):
         value = values[c]
-        if math.isfinite(value):
-            last = traces[LAST, c]
-            used = traces[USED_SAME, c] * FORGETS
-            if value == last:
-                counts[SAME, c] += 1
-            else:
-                used = max(used, counts[SAME, c] / limits[STILL_LIMIT, c])
-                counts[SAME, c] = 1
-                since[SAME_ROW, c] = row
-                since[SAME_TIME, c] = time
-            traces[USED_SAME, c] = used
-            step = abs(value - last) / limits[STEP, c] if counts[GONE, c] == 0 else 0.0
-            farthest = max(farthest, _noticed(counts, traces, FAR_STEP, c, step))
-            counts[GONE, c] = 0
-            away = value - limits[MIDDLE, c]
-            away = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
-            farthest = max(farthest, _noticed(counts, traces, FAR_VALUE, c, away))
-            traces[LAST, c] = value
-        else:
+        if not math.isfinite(value):
             if counts[GONE, c] == 0:
                 since[GONE_ROW, c] = row
                 since[GONE_TIME, c] = time
             counts[GONE, c] += 1
-        if counts[GONE, c] > limits[GONE_LIMIT, c]:
-            lost += 1
-        elif counts[GONE, c] == 0 and counts[SAME, c] > _longest_still(traces, limits, c):
-            frozen += 1
+            if counts[GONE, c] > limits[GONE_LIMIT, c]:
+                lost += 1
+            continue
+        last, same = traces[LAST, c], counts[SAME, c]
+        if value == last:
+            counts[SAME, c] = same + 1
+            if same + 1 > limits[STILL_LIMIT, c] and same + 1 > _longest_still(traces, limits, c, row):
+                frozen += 1
+        else:
+            if same * NOTICED > limits[STILL_LIMIT, c]:
+                _got_used(traces, limits, c, same, row)
+            counts[SAME, c] = 1
+            since[SAME_ROW, c] = row
+            since[SAME_TIME, c] = time
+            traces[LAST, c] = value
+        step = abs(value - last)
+        if step > limits[STEP, c] and counts[GONE, c] == 0:
+            farthest = max(farthest, _noticed(counts, traces, FAR_STEP, c, step / limits[STEP, c], row))
+        else:
+            counts[FAR_STEP, c] = 0
+        counts[GONE, c] = 0
+        away = value - limits[MIDDLE, c]
+        if away > limits[ABOVE, c] or -away > limits[BELOW, c]:
+            ratio = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
+            farthest = max(farthest, _noticed(counts, traces, FAR_VALUE, c, ratio, row))
+        else:
+            counts[FAR_VALUE, c] = 0
     return farthest, lost, frozen
 
 
 @kernel
-def _longest_still(traces: Any, limits: Any, c: int) -> float:
+def _got_used(traces: Any, limits: Any, c: int, still: int, row: int) -> None:
+    """A channel moves again that had stood still for so long."""
+    traces[KNOWN_STILL, c] = max(traces[KNOWN_STILL, c], _known_until(row, still / limits[STILL_LIMIT, c]))
+
+
+@kernel
+def _longest_still(traces: Any, limits: Any, c: int, row: int) -> float:
     """Rows that a channel may stand still."""
-    return limits[STILL_LIMIT, c] * max(1.0, NOTICED * traces[USED_SAME, c])  # type: ignore[no-any-return]
+    used = math.exp((traces[KNOWN_STILL, c] - row) / FORGOTTEN)
+    return limits[STILL_LIMIT, c] * max(1.0, NOTICED * used)  # type: ignore[no-any-return]
 
 
 def sense_at_once(
     values: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int, time: int
 ) -> tuple[float, int, int]:
-    """The same without a loop."""
-    there = np.isfinite(values)
-    whole = bool(there.all())
-    last = traces[LAST]
+    """The same without a loop over the channels that are as usual."""
+    there, last, same, gone = np.isfinite(values), traces[LAST], counts[SAME], counts[GONE]
     moved = there & (values != last)
     with np.errstate(invalid="ignore", over="ignore"):
-        step = np.abs(values - last) / limits[STEP]
-        away = values - limits[MIDDLE]
-        away = np.where(away > 0.0, away / limits[ABOVE], -away / limits[BELOW])
-    step[counts[GONE] > 0] = 0.0
-    used = traces[USED_SAME]
-    used[there] *= FORGETS
-    used[moved] = np.maximum(used, counts[SAME] / limits[STILL_LIMIT])[moved]
-    counts[SAME] += there
-    counts[SAME][moved] = 1
-    since[SAME_ROW][moved] = row
-    since[SAME_TIME][moved] = time
-    farthest = max(
-        _noticed_at_once(counts, traces, FAR_STEP, step, there),
-        _noticed_at_once(counts, traces, FAR_VALUE, away, there),
-    )
-    if whole:
-        counts[GONE] = 0
-        last[:] = values
-    else:
-        begins = ~there & (counts[GONE] == 0)
+        step, away = np.abs(values - last), values - limits[MIDDLE]
+    farthest, lost = 0.0, 0
+    if gone.any() or not there.all():
+        farthest = _farthest(counts, traces, FAR_STEP, np.where(gone > 0, 0.0, step), limits[STEP], there, row)
+        begins = ~there & (gone == 0)
         since[GONE_ROW][begins] = row
         since[GONE_TIME][begins] = time
-        counts[GONE] = np.where(there, 0, counts[GONE] + 1)
-        last[there] = values[there]
-    lost = counts[GONE] > limits[GONE_LIMIT]
-    frozen = (counts[SAME] > limits[STILL_LIMIT] * np.maximum(1.0, NOTICED * used)) & (counts[GONE] == 0)
-    return farthest, int(lost.sum()), int(frozen.sum())
+        gone[:] = np.where(there, 0, gone + 1)
+        lost = int((gone > limits[GONE_LIMIT]).sum())
+    else:
+        farthest = _farthest(counts, traces, FAR_STEP, step, limits[STEP], there, row)
+    limit = np.where(away > 0.0, limits[ABOVE], limits[BELOW])
+    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, row))
+    for c in (moved & (same * NOTICED > limits[STILL_LIMIT])).nonzero()[0].tolist():
+        _got_used(traces, limits, c, int(same[c]), row)
+    same += there
+    for kept, new in ((same, 1), (since[SAME_ROW], row), (since[SAME_TIME], time), (last, values)):
+        np.putmask(kept, moved, new)
+    still = (there & (same > limits[STILL_LIMIT])).nonzero()[0].tolist()
+    return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, row) for c in still)
+
+
+def _farthest(counts: Ints, traces: Floats, test: int, size: Floats, limit: Floats, there: Bools, row: int) -> float:
+    """How many times its limit the farthest is of those noticed, or 0."""
+    over, farthest = there & (size > limit), 0.0
+    for c in over.nonzero()[0].tolist():
+        farthest = max(farthest, _noticed(counts, traces, test, c, float(size[c] / limit[c]), row))
+    np.putmask(counts[test], there & ~over, 0)
+    return farthest
 
 
 @kernel
@@ -233,7 +234,7 @@ def _beyond(
         for c in range(traces.shape[1]):
             if not kinds[kind].open:
                 traces[blame, c] = 0.0
-            longest = limits[GONE_LIMIT, c] if kind == LOST else _longest_still(traces, limits, c)
+            longest = limits[GONE_LIMIT, c] if kind == LOST else _longest_still(traces, limits, c, row)
             if counts[count, c] > longest and (kind == LOST or counts[GONE, c] == 0):
                 traces[blame, c] += 1.0
                 traces[STOOD, c] = traces[LAST, c]
@@ -281,7 +282,7 @@ def _follow(condition: Any, number: int, row: int, time: int, start: int, start_
 
 
 @kernel
-def beyond(error: Any, present: Any, unit: Any, limits: Any, counts: Any, traces: Any, risen: float) -> float:
+def beyond(error: Any, present: Any, unit: Any, limits: Any, counts: Any, traces: Any, risen: float, row: int) -> float:
     """How many times its limit the farthest squared error is (in errors, not squares), or 0; keeps their means.
 
     The limits rise with the level of all losses, in logarithms, that has `risen` since training.
@@ -289,16 +290,19 @@ def beyond(error: Any, present: Any, unit: Any, limits: Any, counts: Any, traces
     farthest, level = 0.0, math.exp(risen)
     for c in range(len(unit)):
         if present[c]:
-            ratio = error[c] / (limits[ERROR, c] * level)
-            farthest = max(farthest, _noticed(counts, traces, FAR_ERROR, c, ratio))
+            limit = limits[ERROR, c] * level
+            if error[c] > limit:
+                farthest = max(farthest, _noticed(counts, traces, FAR_ERROR, c, error[c] / limit, row))
+            else:
+                counts[FAR_ERROR, c] = 0
             traces[WORSE, c] += FADING * (min(error[c] / unit[c], WORST) - traces[WORSE, c])
     return math.sqrt(farthest)
 
 
 def beyond_at_once(
-    error: Floats, present: Any, unit: Floats, limits: Floats, counts: Ints, traces: Floats, risen: float
+    error: Floats, present: Any, unit: Floats, limits: Floats, counts: Ints, traces: Floats, risen: float, row: int
 ) -> float:
-    """The same without a loop."""
-    ratio = error / (limits[ERROR] * math.exp(risen))
-    traces[WORSE] += np.where(present, FADING * (np.minimum(error / unit, WORST) - traces[WORSE]), 0.0)
-    return math.sqrt(_noticed_at_once(counts, traces, FAR_ERROR, ratio, present))
+    """The same without a loop over the channels that are as usual."""
+    worse = traces[WORSE]
+    worse += np.where(present, FADING * (np.minimum(error / unit, WORST) - worse), 0.0)
+    return math.sqrt(_farthest(counts, traces, FAR_ERROR, error, limits[ERROR] * math.exp(risen), present, row))
