@@ -168,3 +168,29 @@ def test_a_file_that_is_only_judged_is_looked_at_for_its_times() -> None:
     found = examine(frame(times=good[::-1].copy()), learning=False)
     assert seen(found, "order").weight == "problem"
     assert not [one for one in found if one.topic == "rows"]
+
+
+def test_a_signal_that_stood_still_is_seen_in_either_file() -> None:
+    values = healthy()
+    values[5_000:5_300, 1] = values[5_000, 1]
+    found = seen(examine(frame(values), learning=False), "frozen")
+    assert found.channels == ("b",)
+    assert "300 rows from 2026-01-04 11:20:00 on, while otherwise 1 row at most" in found.text
+    assert found == seen(examine(frame(values)), "frozen")
+    among_new = seen(compare(frame(), frame(values)), "frozen")
+    assert "'b' stood still for 300 rows from 2026-01-04 11:20:00 on; more than 24 are too many" in among_new.text
+
+
+def test_a_signal_that_was_lost_is_seen_among_new_rows() -> None:
+    values = healthy()
+    values[7_000:7_200, 2] = np.nan
+    found = seen(compare(frame(), frame(values)), "lost")
+    assert found.channels == ("c",)
+    assert "'c' missing for 200 rows from 2026-01-05 20:40:00 on" in found.text
+
+
+def test_a_command_that_seldom_moves_is_not_called_frozen() -> None:
+    values = healthy(10_000)
+    values[:, 3] = np.arange(10_000) // 2_500 % 2
+    assert not [one for one in examine(frame(values)) if one.topic == "frozen"]
+    assert not [one for one in compare(frame(values), frame(values)) if one.topic == "frozen"]

@@ -27,6 +27,7 @@ LIGHTEST = {"above": 0.1, "below": 0.1, "step": 0.1, "error": 0.2, "lost": 0.3, 
 RANGES_OUTSIDE = 1.9  # beyond everything seen: too far, whatever the tail says
 TIMES_AS_LONG = 3.0
 SHORTEST_STANDSTILL = 24.0  # rows that are never too long
+FEWEST_RUNS = 2 * FEWEST_IN_TAIL  # standstills of a channel, or it has moved too seldom to tell
 ROWS_PER_ALARM = 10_000.0  # where a threshold is given, and no budget counts
 FURTHEST = 600.0  # exponent
 
@@ -126,7 +127,7 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
 def _standstill(values: Floats) -> tuple[float, float, float, float, float]:
     """Of a channel that moves; never, where it has moved too seldom to tell."""
     runs = _runs(np.r_[True, values[1:] == values[:-1]], whole=True)
-    if len(runs) < 2 * FEWEST_IN_TAIL:
+    if len(runs) < FEWEST_RUNS:
         return _NEVER
     longest = float(runs.max())
     least = max(longest, SHORTEST_STANDSTILL)

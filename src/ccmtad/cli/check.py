@@ -31,7 +31,7 @@ def check(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for gaps, odd times, missing and constant channels, wild values, level shifts, drift; are there enough rows?
+    """Look for gaps, odd times, missing, constant and frozen channels, wild values, level shifts, drift; enough rows?
 
     Exit code 3 says that something would stop or spoil a fit, 0 that nothing would.
 
@@ -48,7 +48,7 @@ def check(
         findings = {"data": examine(frame, settings)}
         if recent is not None:
             other = read(recent, how, fitted=frame.channels, argument="recent")
-            findings["recent"] = (*examine(other, settings, learning=False), *compare(frame, other))
+            findings["recent"] = (*examine(other, settings, learning=False), *compare(frame, other, settings))
     if json:
         show.as_json({name: [asdict(one) for one in found] for name, found in findings.items()})
     elif not quiet:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from ..frame import Frame
 from ..settings import Settings
-from . import times, values
+from . import signals, times, values
 from .drift import drift
 from .finding import Finding
 
@@ -12,7 +12,7 @@ __all__ = ["Finding", "compare", "examine"]
 
 Look = Callable[[Frame, Settings], Iterator[Finding]]
 
-ALWAYS: tuple[Look, ...] = (times.order, times.gaps, times.sampling, values.stretched)
+ALWAYS: tuple[Look, ...] = (times.order, times.gaps, times.sampling, values.stretched, signals.standstill)
 LOOKS: tuple[Look, ...] = (
     *ALWAYS,
     values.missing,
@@ -29,6 +29,7 @@ def examine(frame: Frame, settings: Settings | None = None, *, learning: bool = 
     return tuple(finding for look in looks for finding in look(frame, settings or Settings()))
 
 
-def compare(train: Frame, recent: Frame) -> tuple[Finding, ...]:
+def compare(train: Frame, recent: Frame, settings: Settings | None = None) -> tuple[Finding, ...]:
     """What sets new rows apart from those that were, or are to be, learnt from."""
-    return tuple(drift(train, recent.align(train.channels, named=train.named, argument="recent")))
+    recent = recent.align(train.channels, named=train.named, argument="recent")
+    return (*drift(train, recent), *signals.silent(train, recent, settings or Settings()))
