@@ -34,7 +34,7 @@ Bools = NDArray[np.bool_]
 AHEAD = "the clock jumps ahead"
 CURE = f"if it is wrong, rows that go on from before are taken again once {AGREEING} of them agree"
 RIGHT_AGAIN = "the clock was ahead, and is right again"
-HEALTH_FIELDS = 15  # of an answer, the last of those a step tells
+HEALTH_FIELDS = 16  # of an answer, the last of those a step tells
 ACCEPTED = "this event has lasted so long that its level is taken for the new normal from here on"
 
 

@@ -364,7 +364,7 @@ class Step:
     alarm: bool
     changes: tuple[Change, ...]  # what the row did to events; there may be several at once
     notes: tuple[str, ...]  # what was odd about the row: late, missing values, a gap
-    _health: tuple[int, float, float] = field(repr=False)
+    _health: tuple[int, float, float, float] = field(repr=False)
     _of: tuple[Any, int] = field(repr=False)  # the round of rows it was one of, and its place there
 
     @property

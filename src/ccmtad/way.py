@@ -35,7 +35,7 @@ ANSWER = Layout(
     {
         "index": 0, "ready": False, "loss": math.nan, "pvalue": 1.0, "evidence": 0.0, "score": 0.0, "alarm": False,
         "changes": 0, "odd": 0, "waited": 0, "gone": 0, "accepting": False, "healthy_rows": 0, "gap": 0.0, "risen": 0.0,
-        "anomaly": False, "farthest": 0.0, "change": 0, "lost": 0, "frozen": 0,
+        "alarmed": 0.0, "anomaly": False, "farthest": 0.0, "change": 0, "lost": 0, "frozen": 0,
     }
 )  # fmt: skip
 SORTS = len(CHANGES)  # of changes: those of several kinds of event are told as one number
@@ -187,6 +187,7 @@ def score(
             answer.alarm = answer.anomaly or kinds[k][0].open or kinds[k][1].open or kinds[k][2].open
         answer.changes = answer.change + SORTS * (answer.lost + SORTS * (answer.frozen + SORTS * strange))
         answer.healthy_rows = stream.healthy_rows
+        answer.alarmed = stream.alarmed_share
         answer.gap = worst_gap(stream, normal)
         answer.risen = risen(records[k], looks)
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ccmtad import Detector, FileError, Frame, InputError, files
@@ -22,7 +23,7 @@ from ccmtad.live.sources.lines import Lines, LineSource
 from ccmtad.live.sources.pipe import Pipe
 from ccmtad.live.watch import MAGIC, VERSION, Watch
 from ccmtad.results import plain
-from ccmtad.simulate import schedule, simulate
+from ccmtad.simulate import Fault, schedule, simulate
 from ccmtad.tables.lines import Parser
 
 from ..cli.run import COMMAND
@@ -569,3 +570,37 @@ def test_a_watch_that_was_stopped_before_its_file_came_goes_on(
     watcher, _ = watch(fitted, source, state)
     watcher.run()
     assert watcher.stream.tally.rows == 49
+
+
+def test_a_running_watch_takes_up_what_people_say(fitted: Detector, tmp_path: Path) -> None:
+    fault = Fault("sensor bias", "FIT501", 1_000, 1_100, 6.0, ("FIT501",))
+    frame = simulate(1_500, seed=5, faults=[fault]).frame
+    assert frame.times is not None
+    header, *first = csv_lines(frame)
+    again = csv_lines(Frame(frame.values, frame.channels, frame.times + np.timedelta64(2, "D")))[1:]
+    model, source, state, out = (tmp_path / name for name in ("plant.ccm", "a.csv", "state", "out.jsonl"))
+    fitted.save(model)
+    source.write_text("".join([header, *first]))
+
+    def ids(lines: list[str]) -> set[str]:
+        notices = [json.loads(line) for line in lines]
+        return {one["id"] for one in notices if one["change"] == "final" and "FIT501" in one["channels"]}
+
+    command = [*COMMAND, "watch", str(model), str(source), "--state", str(state)]
+    with (
+        out.open("wb") as told,
+        (tmp_path / "said").open("wb") as said,
+        subprocess.Popen(command, stdout=told, stderr=said) as process,
+    ):
+        until(lambda: rows_saved(state) == 1_500, process)
+        dismissed = ids(out.read_text().splitlines())
+        subprocess.run([*COMMAND, "dismiss", str(model), str(out), *dismissed, "--quiet"], check=True)
+        until(lambda: "is heeded" in (tmp_path / "said").read_text(), process)
+        with source.open("a") as appended:
+            appended.write("".join(again))
+        until(lambda: rows_saved(state) == 3_000, process)
+        process.send_signal(signal.SIGTERM)
+    assert dismissed
+    assert ids(out.read_text().splitlines()) == dismissed
+    fitted.save(model)  # as it was before anyone spoke
+    assert len(ids(uninterrupted(model, [header, *first, *again], tmp_path))) == 2 * len(dismissed)

@@ -203,7 +203,7 @@ def test_health_says_what_has_become_of_the_pvalues() -> None:
         stream = Layout(health.FIELDS).plain()
         for p in pvalues.tolist():
             health.take(stream, p)
-        found = health.read(stream.healthy_rows, health.worst_gap(stream, health.UNIFORM), 0.0)
+        found = health.read(stream.healthy_rows, health.worst_gap(stream, health.UNIFORM), 0.0, 0.0)
         assert found.advice
         return found.state, found.gap
 
@@ -217,6 +217,16 @@ def test_health_says_what_has_become_of_the_pvalues() -> None:
     assert state(uniform**0.2)[1] < 0
     assert state(np.r_[uniform**9, random.uniform(size=20_000)])[0] == "healthy"  # old ones fade
     assert state(np.full(500_000, 0.5))[0] == "miscalibrated"  # weights never overflow
+
+
+def test_health_says_when_much_of_the_time_is_spent_in_alarm() -> None:
+    stream = Layout(health.FIELDS).plain()
+    for row in range(4_000):
+        health.count(stream, row % 3 == 0)
+    found = health.read(2_700, 0.0, 0.0, stream.alarmed_share)
+    assert (found.state, found.advice[:3]) == ("alarmed", "29%")
+    assert health.read(0, 0.0, 0.0, 1.0).state == "alarmed"  # though no row outside events was ever seen
+    assert health.read(2_700, 0.3, 0.0, 1.0).state == "drifting"  # which says why
 
 
 def test_no_level_follows_an_infinite_loss() -> None:

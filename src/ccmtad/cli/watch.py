@@ -110,8 +110,9 @@ def _hearing(path: Path) -> Callable[[], tuple[Verdict, ...]]:
             changed = path.stat().st_mtime_ns
             if changed == seen[0]:
                 return ()
+            said = Detector.load(path).feedback_
             seen[0] = changed
-            return Detector.load(path).feedback_
+            return said
         except (OSError, CcmtadError):  # being written, or gone: the watch goes on with what it has
             return ()
 

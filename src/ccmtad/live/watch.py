@@ -20,7 +20,7 @@ from ..files import open_sealed, seal
 from ..lanes import ACCEPTED, AHEAD, RIGHT_AGAIN
 from ..results import Change, Step, Verdict
 from ..stream import Stream
-from ..wording import iso
+from ..wording import count, iso
 from .journal import Journal, Notice
 from .silence import SILENT, Silence
 from .sources import Mark, Row, Source
@@ -90,15 +90,20 @@ class Watch:
             for row in rows:
                 self._row(row)
             if time.monotonic() >= due:
-                said = tuple(self.heard())
-                if said:
-                    self.stream.heed(said)
+                self._listen()
                 self._checkpoint()
                 due = time.monotonic() + SAVED_EVERY
             if not rows:
                 self._tell(self.silence.look(self.stream.tally.rows, self.stream.last_time), SILENT)
                 self.source.wait(IDLE_WAIT)
         self._checkpoint()
+
+    def _listen(self) -> None:
+        """Takes up what people have said of events."""
+        said = tuple(self.heard())
+        if said:
+            self.stream.heed(said)
+            log.warning("row %d: what was said of %s is heeded", self.stream.tally.rows, count(len(said), "event"))
 
     def _row(self, row: Row) -> None:
         self.rows += 1

@@ -1,4 +1,4 @@
-"""A running check that p-values of rows outside events are as they should be: uniform."""
+"""A running check that few rows are in alarm, and that p-values of the others are as they should be: uniform."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "UNIFORM", "Health", "HealthState", "read", "take", "worst_gap"]
+__all__ = ["FIELDS", "UNIFORM", "Health", "HealthState", "count", "read", "take", "worst_gap"]
 
-HealthState = Literal["unknown", "healthy", "drifting", "miscalibrated"]
+HealthState = Literal["unknown", "healthy", "alarmed", "drifting", "miscalibrated"]
 
 TENTHS = 10
 MEMORY = 2_000.0  # rows after which an old p-value counts a third
@@ -18,11 +18,13 @@ RISEN_LEVEL = math.log(2.0)
 UNIFORM = tuple(i / TENTHS for i in range(1, TENTHS))
 # Gaps between the shares of p-values and the uniform ones.
 DRIFTING_GAP, MISCALIBRATED_GAP, SILENT_GAP = 0.2, 0.5, -0.4
+LARGEST_ALARMED = 0.2  # share of recent rows
 
 FIELDS = {
     "shares": (0.0,) * TENTHS,  # weights of recent p-values, in tenths; old ones fade
     "weight": 1.0,  # of the next p-value
     "healthy_rows": 0,  # rows outside events
+    "alarmed_share": 0.0,  # of recent rows, those in alarm
 }
 
 
@@ -37,6 +39,12 @@ class Health:
     state: HealthState
     gap: float
     advice: str
+
+
+@kernel
+def count(stream: Any, alarm: bool) -> None:
+    """Takes a row, in alarm or not."""
+    stream.alarmed_share = stream.alarmed_share + ((1.0 if alarm else 0.0) - stream.alarmed_share) / MEMORY
 
 
 @kernel
@@ -66,9 +74,9 @@ def worst_gap(stream: Any, normal: Any) -> float:
     return gap
 
 
-def read(rows: int, gap: float, risen: float) -> Health:
-    """What the numbers say; `risen` is how far the level has, in logarithms."""
-    if rows < FEWEST_ROWS:
+def read(rows: int, gap: float, risen: float, alarmed: float) -> Health:
+    """What the numbers say; `risen` is how far the level has, in logarithms, `alarmed` the share of recent rows."""
+    if rows < FEWEST_ROWS and alarmed < LARGEST_ALARMED:
         return Health("unknown", 0.0, f"too few rows to tell: {rows} of {FEWEST_ROWS}")
     if gap >= MISCALIBRATED_GAP:
         return Health("miscalibrated", gap, "losses are far above those of training: refit on recent normal rows")
@@ -80,6 +88,11 @@ def read(rows: int, gap: float, risen: float) -> Health:
         return Health(
             "drifting", gap, f"losses are {math.exp(risen):.1f} times those of training, and the level followed: "
             "recalibrate with recent normal rows, or refit",
+        )  # fmt: skip
+    if alarmed >= LARGEST_ALARMED:
+        return Health(
+            "alarmed", gap, f"{alarmed:.0%} of recent rows are in alarm: if they were normal, recalibrate with them, "
+            "or refit",
         )  # fmt: skip
     if gap <= SILENT_GAP:
         return Health(

@@ -180,6 +180,7 @@ def judge(
     high = score > threshold  # announced or not
     for i in range(len(records)):
         follow(records[i], looks[i].normal, rules, records[i].average, high)
+    health.count(stream, in_alarm)
     if not high:
         health.take(stream, alone)
     return pvalue, evidence, score, in_alarm, alone
@@ -278,4 +279,5 @@ def vitals(memory: Memory, stream: int, looks: Any, normal: Any) -> health.Healt
     """Whether the calibration still fits, as a stream stands."""
     record = readable(memory.streams, stream)
     rise = risen([readable(memory.tracks[stream], 0)], [readable(looks, 0)])
-    return health.read(int(record.healthy_rows), float(health.worst_gap(record, normal)), float(rise))
+    gap, alarmed = float(health.worst_gap(record, normal)), float(record.alarmed_share)
+    return health.read(int(record.healthy_rows), gap, float(rise), alarmed)
