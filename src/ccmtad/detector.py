@@ -79,7 +79,7 @@ class Detector:
         bad = inside(frame, exclude, "exclude") | _during(frame, confirmed)
         with threads(settings.threads):
             series = TrainingSeries.of(frame, settings, bad)
-            trained = series.train(None if progress is None else lambda epoch, _: progress(epoch))
+            trained = series.train(progress=progress)
             self._model, self._undone = series.model(trained).told(confirmed), ()
         self._history, self._train = trained.history, frame
         self.__dict__.pop("decision_scores_", None)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ __all__ = ["TrainingSeries", "threads", "warn_of_budget"]
 log = logging.getLogger("ccmtad")
 
 
-LEAST_BLOCK = 1_000  # rows: a network that learnt from the rest of a shorter series does not know what is in it
+LEAST_BLOCK = 200  # rows: a network that learnt from the rest of a shorter series does not know what is in it
 LONG, FEWER = 20_000, 3  # so many rows need no more blocks than that
 BLOCK_WINDOWS = 10_000  # that an epoch of such a network learns from, at most
 
@@ -48,7 +48,7 @@ class TrainingSeries:
     """A training series made ready: what to learn from, and what to calibrate on.
 
     Block by block each row is judged by a network that learnt from the other blocks, and the network in use learns from
-    all of them; or its first part is learnt from, and its last calibrated on.
+    all of them; or, in one block, the first part is learnt from, and the last calibrated on.
     """
 
     settings: Settings
@@ -152,8 +152,14 @@ class TrainingSeries:
         """The shape of the network."""
         return Architecture.of(self.settings, self.clusters)
 
-    def train(self, each: Callable[[Epoch, Callable[[], Weights]], object] | None = None) -> Trained:
-        """Fits the network. `each` is called after every epoch; its second argument gives the weights as they are."""
+    def train(
+        self,
+        each: Callable[[Epoch, Callable[[], Weights]], object] | None = None,
+        progress: Callable[[Epoch], object] | None = None,
+    ) -> Trained:
+        """Fits the network. `each` is called after every epoch of it; its second argument gives the weights as they
+        are. `progress` is called after every epoch of the networks that judge blocks, too.
+        """
         try:
             from .network import training
         except ImportError as error:
@@ -161,11 +167,22 @@ class TrainingSeries:
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
             ) from error
         settings, shape = self.settings, self.architecture
+        networks = len(self.blocks) + self.crossed
+
+        def told(epoch: Epoch, weights: Callable[[], Weights], network: int = networks) -> None:
+            if progress is not None:
+                progress(replace(epoch, network=network, networks=networks))
+            if each is not None and network == networks:
+                each(epoch, weights)
+
         if not self.crossed:
             (block,) = self.blocks
-            return training.train(self.rows, block.training, block.validation, shape, settings, each)
+            return training.train(self.rows, block.training, block.validation, shape, settings, told)
         small = settings.but(epoch_windows=min(settings.epoch_windows, BLOCK_WINDOWS))
-        trained = [training.train(self.rows, b.training, b.validation, shape, small) for b in self.blocks]
+        trained = [
+            training.train(self.rows, block.training, block.validation, shape, small, partial(told, network=number))
+            for number, block in enumerate(self.blocks, 1)
+        ]
         learnt = iter(trained)
         held_out = self.held_out(lambda _: self.engine(next(learnt).weights))
         # The network in use has no rows left to choose its epoch by: it takes the one that was best for the others.
@@ -173,7 +190,7 @@ class TrainingSeries:
         best = int(np.argmin(losses)) + 1
         last = training.train(
             self.rows, self.training, self.training[:: len(self.training) // 100 + 1], shape,
-            settings.but(epochs=best), each, keep_last=True,
+            settings.but(epochs=best), told, keep_last=True,
         )  # fmt: skip
         history = tuple(
             replace(epoch, validation=float(loss)) for epoch, loss in zip(last.history, losses, strict=False)
@@ -197,12 +214,12 @@ class TrainingSeries:
         """The calibrated model of any reconstructor; one that is not the network has no weights.
 
         `held_out` are the errors of the validation rows by reconstructors that had not seen them; without, the one in
-        use had not.
+        use had not. With, each error is the larger of theirs and its own: a row may be no worse than either shows.
         """
         settings, judged = self.settings, self.validation
         way = combine.find(settings.combine)
-        if held_out is None:
-            held_out = np.concatenate([error for _, error in engine.errors(self.rows, judged)])
+        own = np.concatenate([error for _, error in engine.errors(self.rows, judged)]).astype(np.float64)
+        held_out = own if held_out is None else np.maximum(own, held_out)
         errors = held_out
         if not self.crossed:  # extremes are rare: those of the rows that were learnt from count too
             judged = np.concatenate([self.training, judged])

@@ -75,6 +75,19 @@ class Epoch:
     of: int
     training: float
     validation: float
+    network: int = 1  # of those that a fit trains, the last of which is the one in use
+    networks: int = 1
+
+    @property
+    def done(self) -> float:
+        """The share of the fit that is done."""
+        return (self.network - 1 + self.number / self.of) / self.networks
+
+    @property
+    def text(self) -> str:
+        """Where the fit is, for people."""
+        which = f"network {self.network} of {self.networks}, " * (self.networks > 1)
+        return f"{which}epoch {self.number} of {self.of}, validation loss {self.validation:.4f}"
 
 
 @dataclass(frozen=True)

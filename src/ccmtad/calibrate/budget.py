@@ -26,7 +26,7 @@ FEWEST_PEAKS_FOR_A_TAIL = 5
 TOLERANCE = 3.0  # factor by which a supported budget may be missed
 LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
 # A few long stretches that most normal rows know nothing of must not blind a detector to all that is not enormous.
-FARTHEST_ABOVE, ENOUGH = 15.0, 4_000  # times the threshold of independent rows, from so many rows on
+FARTHEST_ABOVE, ENOUGH = 15.0, 1_000  # times the threshold of independent rows, from so many rows on
 FURTHEST_EXTRAPOLATION = 1e4  # times as rare as the rarest peak seen: beyond that an interval is not a number
 
 

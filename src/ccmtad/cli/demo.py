@@ -51,14 +51,12 @@ def demo(
         f"A simulated water works, one row a minute, {len(trial.train.channels)} channels: "
         f"{train_rows:,} normal rows to learn from, then {rows:,} rows with {len(trial.watched.faults)} faults."
     )
-    epochs = trial.detector.settings.epochs
     columns = (TextColumn("Learning"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("grouping channels", total=epochs)
+        task = progress.add_task("grouping channels", total=1.0)
 
         def tell(epoch: "Epoch") -> None:
-            text = f"epoch {epoch.number} of {epoch.of}, validation loss {epoch.validation:.4f}"
-            progress.update(task, completed=epoch.number, description=text)
+            progress.update(task, completed=epoch.done, description=epoch.text)
 
         detection, judgements = trial.run(tell)
 

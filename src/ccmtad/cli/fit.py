@@ -55,10 +55,10 @@ def fit(
     with show.working("Reading", silent, total=None):
         frame = read(data, reading(time, time_format, missing, drop))
     check_order(frame, data)
-    with show.working("Learning", silent, total=detector.settings.epochs) as tell:
+    with show.working("Learning", silent, total=1.0) as tell:
 
         def progress(epoch: Epoch) -> None:
-            tell(epoch.number, f"epoch {epoch.number} of {epoch.of}, validation loss {epoch.validation:.4f}")
+            tell(epoch.done, epoch.text)
 
         detector.fit(frame, exclude=spans, progress=progress)
     detector.save(out)

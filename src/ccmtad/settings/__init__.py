@@ -118,10 +118,11 @@ class Settings:
         live=False,
     )
     blocks: int = _setting(
-        1,
+        5,
         whole(1),
         "parts of the training series, each calibrated on by a network that learnt from the others; 1 calibrates on "
         "the last share alone, and learns from the rest (the paper)",
+        paper=1,
         study=True,
         live=False,
     )
