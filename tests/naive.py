@@ -77,7 +77,7 @@ def centred(rows: Sequence[float], length: int) -> list[float]:
     def at(t: int) -> float:
         return rows[t] if 0 <= t < len(rows) else 0.0
 
-    return [sum(at(t + k) for k in range(-((length - 1) // 2), length // 2 + 1)) / length for t in range(len(rows))]
+    return [sum(at(t + k) for k in range(-(length // 2), (length - 1) // 2 + 1)) / length for t in range(len(rows))]
 
 
 def hold(values: Sequence[float], limit: int, start: Sequence[bool], fallback: float) -> tuple[list[float], list[bool]]:

@@ -15,11 +15,11 @@ import pytest
 
 from ccmtad import FileError, Frame, InputError, MissingExtraError, SettingError, Settings
 from ccmtad.bench import methods
-from ccmtad.bench.datasets import Entity, Truth
+from ccmtad.bench.datasets import Entity, Truth, chain
 from ccmtad.bench.methods import Fitted, Losses
 from ccmtad.bench.metrics.point import Counts
 from ccmtad.bench.protocol import judge
-from ccmtad.bench.run import Plan, Results, read, run
+from ccmtad.bench.run import Plan, Results, Task, read, run
 from ccmtad.bench.sweep import alphas, search, sweep
 from ccmtad.fit import TrainingSeries
 from ccmtad.score.accumulate import accumulate
@@ -310,3 +310,49 @@ def test_killed_runs_on_a_bare_host_end_as_an_uninterrupted_one(tmp_path: Path, 
     columns = [{(r["entity"], r["method"]): r["columns"] for r in read(path)} for path in (out, reference)]
     assert len(columns[0]) == len(read(out)) == 81  # nothing twice
     assert columns[0] == columns[1]
+
+
+def test_the_authors_evaluation_goes_by_their_epoch_and_their_losses(tmp_path: Path) -> None:
+    class Msl(Made):
+        pass
+
+    plan = replace(PLAN, datasets=(Msl("MSL"),), preset="authors", seeds=1, methods=("ccmtad", "pca"))
+    for record in run(plan, tmp_path / "r.jsonl"):
+        columns = record["columns"]
+        assert {"authors", "authors, uncorrected", "authors, point"} <= set(columns)
+        assert "oracle epoch" not in columns  # nobody asked for the best of everything
+        assert columns["authors"]["epoch"] == (2 if record["method"] == "ccmtad" else 1)
+        assert {"authors_pr_auc", "authors_vus_pr", "authors_range_f1"} <= set(columns["authors"])
+        assert columns["authors"]["positives"] == columns["online"]["positives"]
+        assert not record["settings"]["blocks"] > 1
+
+
+def test_the_epoch_of_the_authors_is_that_of_the_best_point_f1() -> None:
+    random = np.random.default_rng(0)
+    truth = np.zeros(400, dtype=np.bool_)
+    truth[100:140] = True
+    validation = random.exponential(size=200)
+
+    def epoch(lift: float) -> Losses:
+        return Losses(validation, random.exponential(size=400) + lift * truth)
+
+    epochs = (epoch(9.0), epoch(0.0), epoch(3.0), epoch(1.0))
+    settings = Settings.of("paper", **SMALL)
+    columns = judge(Fitted(epochs[-1], epochs), truth, settings, 1_000.0, every_epoch=False, as_authors=True)
+    assert columns["authors"]["epoch"] == 3  # the first one never counts
+    assert columns["authors"].counts.f1 > 0.9
+
+
+def test_entities_in_one_chain_straddle() -> None:
+    whole = chain([made("a"), made("bb")])
+    assert whole.train.times is None
+    assert len(whole.train) == len(whole.test) == 1_200
+    np.testing.assert_array_equal(whole.train.values[600:], made("bb").train.values)
+    assert whole.truth.anomalous.sum() == 200
+
+
+def test_every_smd_machine_has_the_authors_settings() -> None:
+    plan = replace(PLAN, datasets=(Made("SMD"),), preset="authors", settings={})
+    entity, task = made("a"), Task("SMD", "machine-3-11", 1, ("ccmtad",))
+    found = plan.settings_of(entity, task)
+    assert (found.clusters, found.width, found.seed, found.alpha) == (3, 256, 1, "auto")

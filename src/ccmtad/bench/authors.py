@@ -8,7 +8,7 @@ the curves go on to where everything is predicted; VUS is that of corrected pred
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class Point:
 
     f1: float
     pr_auc: float
+    threshold: float
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Authors:
     affiliation_f1: float | None = None
     vus_roc: float | None = None  # at that alpha
     vus_pr: float | None = None
+    predicted: Bools = field(default_factory=lambda: np.empty(0, dtype=np.bool_), repr=False, compare=False)
 
 
 def point(test: Floats, truth: Bools) -> Point:
@@ -59,7 +61,7 @@ def point(test: Floats, truth: Bools) -> Point:
     levels, counts = np.unique(test, return_counts=True)
     hits = np.bincount(np.searchsorted(levels, test[truth]), minlength=len(levels))
     tp, chosen = (np.cumsum(each[::-1])[::-1] for each in (hits, counts))
-    return _point(tp, chosen, int(truth.sum()))
+    return _point(tp, chosen, int(truth.sum()), levels)
 
 
 def point_as_published(test: Floats, truth: Bools) -> Point:
@@ -68,13 +70,15 @@ def point_as_published(test: Floats, truth: Bools) -> Point:
     Where losses are equal, that splits them, and the figure depends on the processor: one with AVX-512 sorts equal
     losses otherwise than one without. Nothing is chosen by it here.
     """
-    tp = np.cumsum(truth[np.argsort(test)][::-1], dtype=np.int64)[::-1]
-    return _point(tp, len(test) - np.arange(len(test)), int(truth.sum()))
+    order = np.argsort(test)
+    tp = np.cumsum(truth[order][::-1], dtype=np.int64)[::-1]
+    return _point(tp, len(test) - np.arange(len(test)), int(truth.sum()), test[order])
 
 
-def _point(tp: Ints, chosen: Ints, positives: int) -> Point:
+def _point(tp: Ints, chosen: Ints, positives: int, levels: Floats) -> Point:
     f1 = 2 * tp / (chosen + positives)
-    return Point(float(f1.max(initial=0.0)), _area(tp / max(positives, 1), tp / chosen))
+    best = int(np.argmax(f1))
+    return Point(float(f1[best]), _area(tp / max(positives, 1), tp / chosen), float(levels[best]))
 
 
 def alphas_of(validation: Floats, test: Floats, truth: Bools) -> Floats:
@@ -123,7 +127,10 @@ def judge(
             best = Authors(float(f1[i]), float(alpha), float(thresholds[i]), int(tp[i]), fp, fn, area)
             of_best = score, b
     if best is None:
-        return Authors(0.0, FIXED_ALPHAS[0], np.inf, 0, 0, positives, 0.0)
+        nothing = np.zeros(len(test), dtype=np.bool_)
+        return Authors(0.0, FIXED_ALPHAS[0], np.inf, 0, 0, positives, 0.0, predicted=nothing)
+    (predicted,) = _predictions(*of_best, np.array([best.threshold]), corrected)
+    best = replace(best, predicted=predicted)
     if not others:
         return best
     roc, pr = _volumes(*of_best, truth)

@@ -34,7 +34,7 @@ FLAGS = (
     Flag("method", "Method, repeatable; all where none is given.", many=True),
     Flag("entity", "Only this entity; repeatable.", many=True),
     Flag("seeds", "Seeds 0, 1, ..", int, 3, least=1),
-    Flag("preset", "default, paper, or authors (the paper's own, per entity).", default="default"),
+    Flag("preset", "default, paper, or authors (their settings per entity, and their evaluation).", default="default"),
     Flag("set", "NAME=VALUE put over the preset; repeatable.", many=True),
     Flag("combined", "Protocol 1: one model over all entities.", bool, False),
     Flag("oracle-epoch", "Also choose the epoch on test labels, in a column that says so.", bool, False),

@@ -9,6 +9,9 @@
                    the best point F1: another figure)
     point          no accumulation: rows whose loss is above what the budget allows by the validation losses
     point oracle   the same with the threshold chosen on the test labels
+    authors        the evaluation of the authors' published code (`authors.py`): epoch by the best point F1 on the test
+                   labels, from the second on, alpha and threshold by the best F1
+    authors, uncorrected, authors, point   the same without boundary correction, and without accumulation
     own            a method's own threshold, where it has one
 
 What is called oracle has seen the labels, and so has the operator. Nothing else here has: labels enter after the method
@@ -31,7 +34,7 @@ from ..record import NEVER
 from ..results import Detection
 from ..score import events
 from ..settings import Settings
-from . import metrics
+from . import authors, metrics
 from .methods import Fitted, Losses
 from .metrics.point import Counts, counts
 from .sweep import Best, Sweep, search, sweep
@@ -50,6 +53,9 @@ COLUMNS = (
     "oracle epoch",
     "point",
     "point oracle",
+    "authors",
+    "authors, uncorrected",
+    "authors, point",
     "own",
 )
 FIRST_EPOCH_TO_CHOOSE = 2
@@ -95,9 +101,10 @@ class Judge:
 
 
 def judge(
-    fitted: Fitted, truth: Bools, settings: Settings, rows_per_alarm: float, *, asked: Sequence[str] = ()
-) -> dict[str, Column]:
-    """Every column that can be computed for this method."""
+    fitted: Fitted, truth: Bools, settings: Settings, rows_per_alarm: float, *, asked: Sequence[str] = (),
+    every_epoch: bool = True, as_authors: bool = False,
+) -> dict[str, Column]:  # fmt: skip
+    """Every column that can be computed for this method; those of the epoch, and those of the authors, where asked."""
     losses = fitted.losses
     judged = ~np.isnan(losses.test)
     if not judged.any():
@@ -113,7 +120,7 @@ def judge(
         if watching is not None and isinstance(watching.engine, Engine) and settings.online:
             columns["with an operator"] = _operated(judge, watching.model, fitted.detection)
     columns["oracle"] = _oracle(judge, _search(losses, calibration, truth))
-    if fitted.epochs:
+    if fitted.epochs and every_epoch:
         by_epoch = [
             (_search(one, calibration.over(one.validation), truth), number)
             for number, one in enumerate(fitted.epochs, 1)
@@ -122,6 +129,8 @@ def judge(
         best, epoch = max(by_epoch, key=lambda pair: pair[0].f1)  # the earliest of equals
         columns["oracle epoch"] = _oracle(judge, best, epoch)
     columns |= _points(judge, losses, rows_per_alarm)
+    if as_authors:
+        columns |= _as_authors(judge, fitted, settings)
     if fitted.own is not None:
         columns["own"] = judge.column(fitted.own & judged, fitted.own & judged)
     return columns
@@ -184,6 +193,32 @@ def _oracle(judge: Judge, best: Best, epoch: int | None = None) -> Column:
     alarm = best.score > best.threshold
     label = events.label(events.find(best.score, best.evidence, alarm), len(alarm))
     return judge.column(label, alarm, best.sweep, best.score, alpha=best.alpha, threshold=best.threshold, epoch=epoch)
+
+
+def _as_authors(judge: Judge, fitted: Fitted, settings: Settings) -> dict[str, Column]:
+    """The evaluation of the authors' code, over the same losses."""
+    truth, epochs = judge.truth[judge.judged], fitted.epochs or (fitted.losses,)
+    chosen = range(min(FIRST_EPOCH_TO_CHOOSE, len(epochs)), len(epochs) + 1)
+    # The earliest of equals.
+    epoch = max(chosen, key=lambda number: authors.point(epochs[number - 1].test[judge.judged], truth).f1)
+    losses = epochs[epoch - 1]
+    normal = losses.validation[settings.window - 1 : -1]  # windows inside the last fifth, the last one left out
+    normal, test = normal[~np.isnan(normal)], losses.test[judge.judged]
+
+    def column(predicted: Bools, **more: Any) -> Column:
+        rows = np.zeros(len(judge.judged), dtype=np.bool_)
+        rows[judge.judged] = predicted
+        return judge.column(rows, rows, epoch=epoch, **more)
+
+    made = {}
+    for name, corrected in (("authors", True), ("authors, uncorrected", False)):
+        best = authors.judge(normal, test, truth, settings.patience, corrected=corrected, others=corrected)
+        others = ("pr_auc", "range_f1", "affiliation_f1", "vus_roc", "vus_pr")
+        more = {f"authors_{other}": getattr(best, other) for other in others}
+        made[name] = column(best.predicted, alpha=best.alpha, threshold=best.threshold, **more)
+    single = authors.point(test, truth)
+    made["authors, point"] = column(test >= single.threshold, threshold=single.threshold, authors_pr_auc=single.pr_auc)
+    return made
 
 
 def _points(judge: Judge, losses: Losses, rows_per_alarm: float) -> dict[str, Column]:

@@ -25,7 +25,7 @@ from ..errors import FileError, InputError
 from ..fit import TrainingSeries, threads
 from ..settings import PRESETS, Settings
 from . import methods
-from .datasets import Dataset, Entity, join
+from .datasets import Dataset, Entity, chain, join
 from .inject import injected, kept_apart
 from .protocol import judge
 
@@ -47,7 +47,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run. `preset` may also be "authors": the paper's, with the authors' own settings for each entity."""
+    """What to run. `preset` may also be "authors": the paper's, with the authors' own settings for each entity, judged
+    by their evaluation too."""
 
     datasets: tuple[Dataset, ...]
     methods: tuple[str, ...] = field(default_factory=lambda: tuple(methods.known()))
@@ -100,7 +101,10 @@ class Plan:
         dataset = self._dataset(task)
         if not self.combined:
             return dataset.read(task.entity)
-        return join([dataset.read(name) for name in dataset.entities()], self._settings({}, task).validation)
+        entities = [dataset.read(name) for name in dataset.entities()]
+        if self.preset == "authors":
+            return chain(entities)
+        return join(entities, self._settings({}, task).validation)
 
     def settings_of(self, entity: Entity, task: Task) -> Settings:
         """The settings of one entity."""
@@ -234,10 +238,14 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
         series = TrainingSeries.of(entity.train, settings)
         for name in task.methods:
             start = time.perf_counter()
-            fitted = methods.find(name).fit(series, entity.test, plan.every_epoch)
+            as_authors = plan.preset == "authors"
+            fitted = methods.find(name).fit(series, entity.test, plan.every_epoch or as_authors)
             middle = time.perf_counter()
             asked = ("point_adjusted_f1",) if plan.point_adjusted else ()
-            columns = judge(fitted, entity.truth.anomalous, settings, series.rows_per_alarm, asked=asked)
+            columns = judge(
+                fitted, entity.truth.anomalous, settings, series.rows_per_alarm, asked=asked,
+                every_epoch=plan.every_epoch, as_authors=as_authors,
+            )  # fmt: skip
             end = time.perf_counter()
             yield {
                 **_facts(task, entity, settings),
@@ -301,11 +309,12 @@ def _versions() -> dict[str, str]:
 
 
 def _authors(dataset: Dataset, entity: str) -> dict[str, Any]:
-    """The authors' hyperparameters: by the number of the entity in its dataset's list."""
+    """The authors' hyperparameters: by the name of the entity, or by its number in its dataset's list."""
     table = json.loads(files(__package__).joinpath("authors.json").read_text(encoding="utf-8"))
     name = f"{dataset.name} combined" if entity == "all" else dataset.name
     if name not in table:
         raise InputError(f"preset authors must be used with one of {', '.join(list(table)[1:])}; got {name}")
-    number = 1 if entity == "all" else dataset.entities().index(entity) + 1
-    found: dict[str, Any] = table[name][str(number)]
-    return found
+    entries: dict[str, dict[str, Any]] = table[name]
+    if entity in entries:
+        return entries[entity]
+    return entries["1" if entity == "all" else str(dataset.entities().index(entity) + 1)]

@@ -40,7 +40,7 @@ def find(rows: Floats, asked: int | Literal["auto"], how: Clustering, seed: int 
     if how.group is None or asked == 1 or channels == 1:
         return Clusters(np.zeros(channels, dtype=np.int64))
     profile = np.abs(correlation(rows))
-    idle = ~profile.any(axis=1)  # constant channels: a cluster of their own
+    idle = ~profile.any(axis=1) & how.constant_apart  # constant channels: a cluster of their own
     active = np.flatnonzero(~idle)
     label = np.zeros(channels, dtype=np.int64)
     if len(active):

@@ -27,13 +27,14 @@ def trailing(rows: Floats, length: int, start: Bools) -> Floats:
 
 
 def centred(rows: Floats, length: int, start: Bools) -> Floats:
-    """Mean of `length` rows around each, `length // 2` of them in the future, zeros beyond the ends of the stretch."""
+    """Mean of `length` rows around each, of an even number one more before it than after, zeros beyond the ends of the
+    stretch: what the authors' code does."""
     if length == 1:
         return rows
     out = np.empty_like(rows)
     edges = [*np.flatnonzero(start), len(rows)]
     for begin, stop in pairwise(edges):
-        padded = np.pad(rows[begin:stop], (((length - 1) // 2, length // 2), (0, 0)))
+        padded = np.pad(rows[begin:stop], ((length // 2, (length - 1) // 2), (0, 0)))
         out[begin:stop] = _window_sum(padded, length) / length
     return out
 

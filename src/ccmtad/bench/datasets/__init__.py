@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ...errors import InputError
 from ...registry import gather
-from .entity import Dataset, Entity, Truth, join
+from .entity import Dataset, Entity, Truth, chain, join
 from .pair import Pair
 
-__all__ = ["Dataset", "Entity", "Pair", "Truth", "find", "join", "known", "load"]
+__all__ = ["Dataset", "Entity", "Pair", "Truth", "chain", "find", "join", "known", "load"]
 
 
 def known() -> Mapping[str, Callable[[Path], Dataset]]:

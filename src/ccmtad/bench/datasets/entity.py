@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...frame import Frame
 
-__all__ = ["Dataset", "Entity", "Source", "Truth", "join", "own_folder", "source"]
+__all__ = ["Dataset", "Entity", "Source", "Truth", "chain", "join", "own_folder", "source"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,16 @@ def join(entities: Sequence[Entity], validation: float) -> Entity:
     truth = np.concatenate([entity.truth.anomalous for entity in entities])
     test = frame([entity.test.values for entity in entities])
     return Entity(first.dataset, "all", frame(parts), test, Truth(truth), first.settings)
+
+
+def chain(entities: Sequence[Entity]) -> Entity:
+    """All entities one after the other as if they were one series, as the authors' code has it: windows straddle them,
+    and whoever splits the training series calibrates on the last ones alone."""
+    first = entities[0]
+    parts = ([getattr(entity, part).values for entity in entities] for part in ("train", "test"))
+    train, test = (Frame(np.concatenate(part), first.train.channels, None, first.train.named) for part in parts)
+    truth = np.concatenate([entity.truth.anomalous for entity in entities])
+    return Entity(first.dataset, "all", train, test, Truth(truth), first.settings)
 
 
 def own_folder(folder: Path, name: str) -> Path:

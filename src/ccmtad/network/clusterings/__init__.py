@@ -1,7 +1,7 @@
 """Ways to group channels, by name. One file each.
 
-A way is given the training rows of the channels that move (rows, channels), the sizes of their correlations (channels,
-channels) and a seed; it answers with a function from a number of clusters to labels 0 .. k-1, k at most that.
+A way is given the training rows of its channels (rows, channels), the sizes of their correlations (channels, channels)
+and a seed; it answers with a function from a number of clusters to labels 0 .. k-1, k at most that.
 """
 
 from collections.abc import Callable
@@ -27,6 +27,7 @@ class Clustering:
 
     name: str
     group: Callable[[Floats, Floats, int], Grouping] | None  # None: all channels together
+    constant_apart: bool = True  # whether channels that never move are a cluster of their own, and the way sees none
 
 
 def find(name: str) -> Clustering:
