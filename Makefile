@@ -12,8 +12,9 @@ endif
 demo: $(STAMP)
 	$(BIN)/ccmtad demo --out demo
 
+# Side by side, each file in one process: its tests share what it has fitted.
 test: lint
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile
 
 test-all: lint
 	$(BIN)/pytest

@@ -21,8 +21,9 @@ Ints = NDArray[np.int64]
 
 CHAINS = 4_096  # independent streams simulated side by side
 FOLDS = 10  # parts of the validation series, each scored against the others
-CONFIDENCE = 0.65  # with which the observed threshold keeps the budget
+CONFIDENCE, UNSUPPORTED = 0.65, 0.9  # that the threshold keeps the budget, where the rows support it, and where not
 FEWEST_PEAKS_FOR_A_TAIL = 5
+FEW = 600  # rows: fewer know too little of how long normal losses stay high, and the threshold errs on the quiet side
 TOLERANCE = 3.0  # factor by which a supported budget may be missed
 LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
 # A few long stretches that most normal rows know nothing of must not blind a detector to all that is not enormous.
@@ -58,8 +59,9 @@ def observed_threshold(
 
     Independent rows are the best case: real losses come in clusters, and their score climbs higher. Each tenth of
     the series is scored against the other nine, as new data would be; the peaks of excursions are independent,
-    and their tail is exponential (a renewal argument). Too few peaks to tell: an extreme loss counts as often as
-    it repeats, so the threshold of independent rows is multiplied by the correlation time of the evidence.
+    and their tail is exponential (a renewal argument); where it goes far beyond what was seen, at the upper end of
+    its confidence interval. Too few peaks to tell: an extreme loss counts as often as it repeats, so the threshold of
+    independent rows is multiplied by the correlation time of the evidence, and by more where rows are few.
     """
     measured = averaged(losses, track.rows) / np.exp(track.normal)
     judged = np.flatnonzero(~np.isnan(measured))
@@ -72,7 +74,7 @@ def observed_threshold(
     often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
     top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
     if top < FEWEST_PEAKS_FOR_A_TAIL:
-        threshold = independent * _correlation_time(b[judged])
+        threshold = independent * _correlation_time(b[judged]) * max(1.0, FEW / len(judged))
         return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST_PEAKS_FOR_A_TAIL)
     start = float(order[-top - 1])
     excess = declustered(peaks, first, last, start, rules.cooldown) - start
@@ -81,11 +83,12 @@ def observed_threshold(
     every = len(judged) / top  # rows between peaks above the start
     from scipy.special import gammaincinv
 
-    # The mean excess of an exponential tail has a gamma distribution.
-    wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - CONFIDENCE, 0.05, 0.95))
-    threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
     # Folds of an exponential that top peaks can be off by at most the tolerance in.
     longest = every * float(np.exp(np.log(TOLERANCE) * np.sqrt(top)))
+    confidence = CONFIDENCE if rows_per_alarm <= longest else UNSUPPORTED
+    # The mean excess of an exponential tail has a gamma distribution.
+    wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - confidence, 0.05, 0.95))
+    threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
     highest = FARTHEST_ABOVE * independent * track.rows  # so many rows of an average say the same thing
     if len(judged) >= ENOUGH and 0.0 < highest < threshold:
         threshold = highest  # more would see nothing but what is enormous; what it is known to allow is said
