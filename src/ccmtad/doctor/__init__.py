@@ -12,13 +12,14 @@ __all__ = ["Finding", "compare", "examine"]
 
 Look = Callable[[Frame, Settings], Iterator[Finding]]
 
-ALWAYS: tuple[Look, ...] = (times.order, times.gaps, times.sampling, values.stretched, signals.standstill)
+ALWAYS: tuple[Look, ...] = (times.order, times.gaps, times.sampling, values.stretched)
 LOOKS: tuple[Look, ...] = (
     *ALWAYS,
     values.missing,
     values.constant,
     values.copies,
     values.jumps,
+    signals.standstill,
     times.rows,
 )
 
