@@ -25,7 +25,7 @@ from .results import Epoch
 from .score import combine
 from .settings import Settings
 
-__all__ = ["TrainingSeries", "threads", "warn_of_budget"]
+__all__ = ["TrainingSeries", "calibrating", "threads", "warn_of_budget"]
 
 log = logging.getLogger("ccmtad")
 
@@ -279,9 +279,18 @@ def _check_channels(values: NDArray[np.float64], channels: tuple[str, ...], part
         raise InputError(f"train must hold a value in every channel{where}; got none in {names}")
 
 
+def calibrating(rows: int, settings: Settings) -> int:
+    """Of so many rows without gaps, those that are calibrated on: all, block by block, or the last share."""
+    return rows if _enough_for_blocks(rows, settings) else int(rows * settings.validation)
+
+
+def _enough_for_blocks(rows: int, settings: Settings) -> bool:
+    return settings.blocks > 1 and rows >= settings.blocks * LEAST_BLOCK
+
+
 def _blocks(ends: NDArray[np.int64], good: NDArray[np.int64], settings: Settings) -> tuple[Block, ...]:
     """Equal parts of the good rows, in time; none where they would be too short."""
-    if settings.blocks < 2 or len(good) < settings.blocks * LEAST_BLOCK:
+    if not _enough_for_blocks(len(good), settings):
         return ()
     made = []
     for part in np.array_split(good, min(settings.blocks, FEWER) if len(good) >= LONG else settings.blocks):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..calibrate.alpha import USUAL_ALPHA
 from ..errors import SettingError
+from ..fit import calibrating
 from ..frame import Frame
 from ..prepare import timeline
 from ..settings import Settings
@@ -85,13 +86,13 @@ def rows(frame: Frame, settings: Settings) -> Iterator[Finding]:
     except SettingError as error:
         yield Finding("problem", "rows", str(error))
         return
-    validation = int(kept * settings.validation)
-    part = f"the last {settings.validation:.0%}, {validation:,} rows, calibrate"
-    text = f"{kept:,} rows, {len(frame.channels)} channels; {part}"
+    validation = calibrating(kept, settings)
+    part = "" if validation == kept else f"; the last {settings.validation:.0%}, {validation:,} rows, calibrate"
+    text = f"{kept:,} rows, {len(frame.channels)} channels{part}"
     if np.isinf(wanted):
         yield Finding("fine", "rows", text)
         return
-    comfortable = int(np.ceil(wanted / settings.validation))
+    comfortable = int(np.ceil(wanted * kept / validation))
     if kept >= comfortable:
         yield Finding("fine", "rows", f"{text}: enough for a budget of {settings.budget}")
     else:
