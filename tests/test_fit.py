@@ -16,7 +16,7 @@ def frame(rows: int) -> Frame:
     return Frame(values, tuple("abc"))
 
 
-@pytest.mark.parametrize(("rows", "blocks"), [(999, 1), (1_000, 5), (19_999, 5), (20_000, 3)])
+@pytest.mark.parametrize(("rows", "blocks"), [(1_499, 1), (1_500, 5), (19_999, 5), (20_000, 3)])
 def test_longer_series_are_calibrated_block_by_block(rows: int, blocks: int) -> None:
     series = TrainingSeries.of(frame(rows), Settings.of(blocks=5))
     assert len(series.blocks) == blocks

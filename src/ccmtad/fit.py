@@ -30,7 +30,7 @@ __all__ = ["TrainingSeries", "calibrating", "threads", "warn_of_budget"]
 log = logging.getLogger("ccmtad")
 
 
-LEAST_BLOCK = 200  # rows: a network that learnt from the rest of a shorter series does not know what is in it
+LEAST_BLOCK = 300  # rows: a network that learnt from the rest of a shorter series does not know what is in it
 LONG, FEWER = 20_000, 3  # so many rows need no more blocks than that
 BLOCK_WINDOWS = 10_000  # that an epoch of such a network learns from, at most
 

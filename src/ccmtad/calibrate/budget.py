@@ -73,8 +73,9 @@ def observed_threshold(
     order = np.sort(peaks)
     often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
     top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
+    few = max(1.0, FEW / len(judged))
     if top < FEWEST_PEAKS_FOR_A_TAIL:
-        threshold = independent * _correlation_time(b[judged]) * max(1.0, FEW / len(judged))
+        threshold = independent * _correlation_time(b[judged]) * few
         return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST_PEAKS_FOR_A_TAIL)
     start = float(order[-top - 1])
     excess = declustered(peaks, first, last, start, rules.cooldown) - start
@@ -88,7 +89,7 @@ def observed_threshold(
     confidence = CONFIDENCE if rows_per_alarm <= longest else UNSUPPORTED
     # The mean excess of an exponential tail has a gamma distribution.
     wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - confidence, 0.05, 0.95))
-    threshold = start + wide * float(np.log(max(rows_per_alarm / every, 1.0)))
+    threshold = start + few * wide * float(np.log(max(rows_per_alarm / every, 1.0)))
     highest = FARTHEST_ABOVE * independent * track.rows  # so many rows of an average say the same thing
     if len(judged) >= ENOUGH and 0.0 < highest < threshold:
         threshold = highest  # more would see nothing but what is enormous; what it is known to allow is said
