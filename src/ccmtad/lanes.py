@@ -77,9 +77,8 @@ class Lanes:
         self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
         self.past = np.zeros((number, 2, settings.window, channels), dtype=np.float32)  # rows, and expected ones
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
-        self.peaks = np.zeros(
-            (number, 3, channels)
-        )  # largest squared error in alarm, the value there, the expected one
+        # Largest squared error in alarm, the value there, the expected one.
+        self.peaks = np.zeros((number, 3, channels))
         self._put_together()
 
     def _put_together(self) -> None:
@@ -93,10 +92,9 @@ class Lanes:
     def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
         """One row for each of the `lanes`."""
         rows, channels = len(lanes), len(self.model.channels)
-        x, present = (
-            np.zeros((rows, channels), dtype=np.float32),
-            np.zeros((rows, channels), dtype=np.bool_),
-        )  # late rows
+        # Zeros: a late row leaves them as they are.
+        x = np.zeros((rows, channels), dtype=np.float32)
+        present = np.zeros((rows, channels), dtype=np.bool_)
         slots, ready = self._scratch if rows == 1 else _scratch(rows)
         parts = self.engine.parts
         if parts is not None:

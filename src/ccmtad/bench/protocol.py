@@ -9,9 +9,10 @@
                    the best point F1: another figure)
     point          no accumulation: rows whose loss is above what the budget allows by the validation losses
     point oracle   the same with the threshold chosen on the test labels
-    authors        the evaluation of the authors' published code (`authors.py`): epoch by the best point F1 on the test
-                   labels, from the second on, alpha and threshold by the best F1
-    authors, uncorrected, authors, point   the same without boundary correction, and without accumulation
+    oracle, authors   the evaluation of the authors' published code (`authors.py`): epoch by the best point F1 on the
+                   test labels, from the second on, alpha and threshold by the best F1
+    oracle, authors, uncorrected   the same without boundary correction
+    oracle, authors, point   the same without accumulation
     own            a method's own threshold, where it has one
 
 What is called oracle has seen the labels, and so has the operator. Nothing else here has: labels enter after the method
@@ -53,9 +54,9 @@ COLUMNS = (
     "oracle epoch",
     "point",
     "point oracle",
-    "authors",
-    "authors, uncorrected",
-    "authors, point",
+    "oracle, authors",
+    "oracle, authors, uncorrected",
+    "oracle, authors, point",
     "own",
 )
 FIRST_EPOCH_TO_CHOOSE = 2
@@ -211,14 +212,14 @@ def _as_authors(judge: Judge, fitted: Fitted, settings: Settings) -> dict[str, C
         return judge.column(rows, rows, epoch=epoch, **more)
 
     made = {}
-    for name, corrected in (("authors", True), ("authors, uncorrected", False)):
+    for name, corrected in (("oracle, authors", True), ("oracle, authors, uncorrected", False)):
         best = authors.judge(normal, test, truth, settings.patience, corrected=corrected, others=corrected)
         others = ("pr_auc", "range_f1", "affiliation_f1", "vus_roc", "vus_pr")
         more = {f"authors_{other}": getattr(best, other) for other in others}
         made[name] = column(best.predicted, alpha=best.alpha, threshold=best.threshold, **more)
     single = authors.point(test, truth)
-    made["authors, point"] = column(test >= single.threshold, threshold=single.threshold, authors_pr_auc=single.pr_auc)
-    return made
+    more = {"threshold": single.threshold, "authors_pr_auc": single.pr_auc}
+    return made | {"oracle, authors, point": column(test >= single.threshold, **more)}
 
 
 def _points(judge: Judge, losses: Losses, rows_per_alarm: float) -> dict[str, Column]:

@@ -25,9 +25,9 @@ somebody who dismisses every false event once it is over.
 Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has two tracks, \
 for the p-values of the one that led); **oracle epoch** also the epoch of training, all by the best F1 (for the \
 random score: the best of as many draws; the method's authors choose the epoch by its best point F1: another figure); \
-**point oracle** the threshold alone; **authors** what the evaluation in the authors' published code gives (epoch from \
-the second on by the best point F1, alpha and threshold by the best F1), **authors, uncorrected** the same without \
-boundary correction, **authors, point** without accumulation.
+**point oracle** the threshold alone; **oracle, authors** what the evaluation in the authors' published code gives \
+(epoch from the second on by the best point F1, alpha and threshold by the best F1), **oracle, authors, uncorrected** \
+the same without boundary correction, **oracle, authors, point** without accumulation.
 
 Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed. **PR-AUC**: \
 trapezoid under the exact curve over thresholds. **VUS**: TSB-AD's definition, window 100, 250 thresholds, of the \
@@ -111,7 +111,7 @@ def _group(group: Group) -> list[Section]:
             if group.columns(m, column)
         ]
         found.append(Section(3, f"Other metrics, {column} column", "", ("method", *names), _rows(rows)))
-    names = _titles(published.AUTHORS)
+    names = _titles("authors")
     rows = [
         [title(m), column, *(_text(group.figure(m, column, n)) for n in names)]
         for m in group.methods
