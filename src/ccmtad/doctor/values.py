@@ -69,8 +69,8 @@ def constant(frame: Frame, settings: Settings) -> Iterator[Finding]:
         names = _names(frame, np.flatnonzero(early))
         yield Finding(
             "problem", "constant",
-            f"{listed(names)} {moves('move', names)} only in the last {settings.validation:.0%}, which calibrates: "
-            "nothing of that can be learnt; give rows in which it happens earlier too, or leave it out",
+            f"{listed(names)} {moves('move', names)} only in the last {settings.validation:.0%}: what judges that part "
+            "has not seen it move, and the threshold rises; give rows in which it happens earlier too, or leave it out",
             names,
         )  # fmt: skip
 
