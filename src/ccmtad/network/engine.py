@@ -36,6 +36,9 @@ Weights = Mapping[str, Floats]
 BLOCK = 512  # windows at a time: bounds the memory
 CACHE = 65_536  # numbers of one intermediate result that stay in the cache
 EPSILON = 1e-5  # of torch's batch norm
+# Multiplications of one product. OpenBLAS shares larger ones out among threads: on two cores that wins little, and on a
+# busy machine, where one thread waits for another to get its turn, it costs several times the whole.
+ON_ONE_THREAD = 250_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,13 @@ class Linear:
         return Linear(self.matrix * norm.scale, self.bias * norm.scale + norm.shift)
 
     def __call__(self, x: Numbers) -> Numbers:
-        out: Numbers = x @ self.matrix
+        rows = max(1, ON_ONE_THREAD // self.matrix.size)
+        if x.ndim != 2 or len(x) <= rows:
+            out: Numbers = x @ self.matrix
+        else:
+            out = np.empty((len(x), self.matrix.shape[1]), np.result_type(x, self.matrix))
+            for first in range(0, len(x), rows):
+                np.matmul(x[first : first + rows], self.matrix, out=out[first : first + rows])
         out += self.bias
         return out
 

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from ccmtad.network.engine import ON_ONE_THREAD, Linear
+
+
+@pytest.mark.parametrize(("rows", "inner", "out"), [(1, 5, 3), (700, 50, 64), (513, 123, 256), (9, 600, 600)])
+def test_a_linear_map_is_the_same_to_the_last_bit_however_many_threads_there_are(rows: int, inner: int, out: int):
+    random = np.random.default_rng(0)
+    linear = Linear(random.normal(size=(inner, out)), random.normal(size=out))
+    x = random.normal(size=(rows, inner))
+    with threadpool_limits(1):
+        alone = linear(x)
+    with threadpool_limits(4):
+        together = linear(x)
+    assert np.array_equal(alone, together)
+    assert np.allclose(alone, x @ linear.matrix + linear.bias, rtol=1e-12, atol=1e-10)
+
+
+def test_a_large_product_is_taken_in_pieces_that_one_thread_does(monkeypatch: pytest.MonkeyPatch):
+    sizes = []
+    real = np.matmul
+
+    def counted(a, b, **more):
+        sizes.append(len(a) * b.size)
+        return real(a, b, **more)
+
+    linear = Linear(np.ones((50, 64)), np.zeros(64))
+    monkeypatch.setattr("ccmtad.network.engine.np.matmul", counted)
+    linear(np.ones((512, 50)))
+    assert len(sizes) > 1
+    assert max(sizes) <= ON_ONE_THREAD
