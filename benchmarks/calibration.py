@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ccmtad import Settings, batch
 from ccmtad.bench.datasets import find
-from ccmtad.bench.methods.pca import PcaError
 from ccmtad.bench.metrics.events import event_counts
 from ccmtad.bench.metrics.point import Counts
 from ccmtad.bench.metrics.ranges import runs
@@ -24,6 +23,7 @@ from ccmtad.calibrate.budget import independent_threshold
 from ccmtad.calibrate.calibration import Calibration
 from ccmtad.fit import TrainingSeries
 from ccmtad.network.engine import Reconstructor
+from ccmtad.network.linear import Principal
 from ccmtad.score import combine, events
 from ccmtad.score.combine import Combiner
 from ccmtad.score.step import Judged
@@ -69,7 +69,7 @@ def load(data: Path, cache: Path, seed: int, dataset: str, entity: str) -> dict[
         learnt = TrainingSeries.of(found.train, Settings.of(seed=seed))
         series = learnt.series(found.test)
         engine = learnt.engine(learnt.train().weights)
-        pca = PcaError(learnt.rows[: learnt.cut], learnt.settings.window)
+        pca = Principal.fit(learnt.rows[: learnt.cut], learnt.settings.window)
         np.savez(
             path,
             truth=found.truth.anomalous,

@@ -1,7 +1,7 @@
 """From a training series to a model: what is learnt from, what is calibrated on, and in which order."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,7 +14,7 @@ from .calibrate.calibration import Calibration
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .model import Model, Series, prepare, series
-from .network import clusterings, clusters
+from .network import clusterings, clusters, linear
 from .network.clusters import Clusters
 from .network.engine import Engine, Reconstructor
 from .network.shapes import Architecture
@@ -177,14 +177,16 @@ class TrainingSeries:
 
         if not self.crossed:
             (block,) = self.blocks
-            return training.train(self.rows, block.training, block.validation, shape, settings, told)
+            only = training.train(self.rows, block.training, block.validation, shape, settings, told)
+            return replace(only, weights=self._mixed(only.weights, self.training, self._share([only.weights])))
         small = settings.but(epoch_windows=min(settings.epoch_windows, BLOCK_WINDOWS))
         trained = [
             training.train(self.rows, block.training, block.validation, shape, small, partial(told, network=number))
             for number, block in enumerate(self.blocks, 1)
         ]
+        share = self._share([one.weights for one in trained])
         learnt = iter(trained)
-        held_out = self.held_out(lambda _: self.engine(next(learnt).weights))
+        held_out = self.held_out(lambda block: self.engine(self._mixed(next(learnt).weights, block.training, share)))
         # The network in use has no rows left to choose its epoch by: it takes the one that was best for the others.
         losses = np.mean([[epoch.validation for epoch in one.history] for one in trained], axis=0)
         best = int(np.argmin(losses)) + 1
@@ -195,7 +197,21 @@ class TrainingSeries:
         history = tuple(
             replace(epoch, validation=float(loss)) for epoch, loss in zip(last.history, losses, strict=False)
         )
-        return Trained(last.weights, history, best, held_out)
+        return Trained(self._mixed(last.weights, self.training, share), history, best, held_out)
+
+    def _share(self, learnt: Sequence[Weights]) -> NDArray[np.float64] | None:
+        """How much of the network's reconstruction each channel takes, by those learnt for each block; None: all."""
+        if not self.settings.linear:
+            return None
+        networks = iter(learnt)
+        by_network = self.held_out(lambda _: self.engine(next(networks)))
+        return linear.share(by_network, self.held_out(lambda block: self._principal(block.training)))
+
+    def _mixed(self, weights: Weights, rows: NDArray[np.int64], share: NDArray[np.float64] | None) -> Weights:
+        return weights if share is None else linear.mixed(weights, self._principal(rows), share)
+
+    def _principal(self, rows: NDArray[np.int64]) -> linear.Principal:
+        return linear.Principal.fit(self.rows[rows], self.settings.window)
 
     def engine(self, weights: Weights) -> Engine:
         """The inference engine of these weights."""

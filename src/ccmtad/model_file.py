@@ -30,7 +30,7 @@ VERSION = 3
 # What version 1 did not have, and did without.
 SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
 # What version 2 did not have.
-SINCE_3 = {"extremes": False, "signals": False, "unlike": False}
+SINCE_3 = {"linear": False, "extremes": False, "signals": False, "unlike": False}
 # The settings of version 2: snapshots of that time know their model by them.
 OF_VERSION_2 = (
     "window", "width", "expansion", "mixers", "clusters", "clustering", "temporal_mixer", "causal_mask",

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -6,7 +8,9 @@ from ccmtad.network.engine import ON_ONE_THREAD, Linear
 
 
 @pytest.mark.parametrize(("rows", "inner", "out"), [(1, 5, 3), (700, 50, 64), (513, 123, 256), (9, 600, 600)])
-def test_a_linear_map_is_the_same_to_the_last_bit_however_many_threads_there_are(rows: int, inner: int, out: int):
+def test_a_linear_map_is_the_same_to_the_last_bit_however_many_threads_there_are(
+    rows: int, inner: int, out: int
+) -> None:
     random = np.random.default_rng(0)
     linear = Linear(random.normal(size=(inner, out)), random.normal(size=out))
     x = random.normal(size=(rows, inner))
@@ -18,11 +22,11 @@ def test_a_linear_map_is_the_same_to_the_last_bit_however_many_threads_there_are
     assert np.allclose(alone, x @ linear.matrix + linear.bias, rtol=1e-12, atol=1e-10)
 
 
-def test_a_large_product_is_taken_in_pieces_that_one_thread_does(monkeypatch: pytest.MonkeyPatch):
-    sizes = []
+def test_a_large_product_is_taken_in_pieces_that_one_thread_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
     real = np.matmul
 
-    def counted(a, b, **more):
+    def counted(a: Any, b: Any, **more: Any) -> Any:
         sizes.append(len(a) * b.size)
         return real(a, b, **more)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..detector import Detector
+from ..network.linear import Principal
 from ..results import Detection, Epoch
 from ..simulate import Run
 from .baselines import calibrated
 from .judge import Judgement, judge
 from .methods.noise import RandomScore
-from .methods.pca import PcaError
 from .simulated import ROWS, TRAIN_ROWS, simulated
 
 __all__ = ["Trial", "prepare"]
@@ -29,7 +29,7 @@ class Trial:
         detection = self.detector.detect(self.watched.frame)
         judgements = {"ccmtad": self._judge(detection)}
         seed = self.detector.settings.seed  # other noise for every seed
-        for name, make in (("PCA error", PcaError), ("random score", lambda _, window: RandomScore(window, seed))):
+        for name, make in (("PCA error", Principal.fit), ("random score", lambda _, window: RandomScore(window, seed))):
             baseline = calibrated(self.detector, self.train.frame, make)
             judgements[name] = self._judge(baseline.detect(self.watched.frame))
         return detection, judgements

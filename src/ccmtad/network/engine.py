@@ -192,7 +192,8 @@ class LastMixer:
     """The last mixer block and the head, needed at the newest row only, in double precision.
 
     With m = r + time(r), e = norm(m), and the head's own norm, the reconstruction is linear in r0, r, m and
-    g = gelu(F1(e)): one matrix maps [r0, r, m, g] straight to the channels, and F2 is never applied by itself.
+    g = gelu(F1(e)): one matrix maps [r0, r, m, g] straight to the channels, and F2 is never applied by itself. Where
+    there is a linear reconstruction beside the network's, the newest row x itself stands behind them.
     """
 
     def __init__(self, weights: Weights, name: str, shape: Architecture, compiled: bool) -> None:
@@ -212,9 +213,15 @@ class LastMixer:
             self.hidden = Dense(Linear.layer(weights, f"{name}.embedding.first").after(time_norm))
             parts.append(second.matrix @ inner)
             bias = bias + second.bias @ inner
+        self.linear = "linear.weight" in weights
+        if self.linear:
+            beside = Linear.layer(weights, "linear")
+            parts.append(beside.matrix)
+            bias = bias + beside.bias
         self.out = Dense(Linear(np.concatenate(parts), bias))
 
-    def __call__(self, r0: Floats, newest: Floats, along_time: Floats | None) -> Numbers:  # (windows, width) each
+    def __call__(self, x: Floats, r0: Floats, newest: Floats, along_time: Floats | None) -> Numbers:
+        """(windows, channels) and three times (windows, width) to (windows, channels)"""
         mixed = newest if along_time is None else newest + along_time
         width, parts = r0.shape[1], [r0, mixed] if self.alone else [r0, newest, mixed]
         joined = np.empty((len(r0), len(self.out.single)))
@@ -222,7 +229,10 @@ class LastMixer:
             joined[:, i * width : (i + 1) * width] = part
         if self.hidden is not None:
             inner = self.hidden(mixed.astype(np.float64))
-            joined[:, len(parts) * width :] = kernels.GELU.fast(inner) if self.compiled else exact_gelu(inner)
+            g = joined[:, len(parts) * width : len(parts) * width + inner.shape[1]]
+            g[:] = kernels.GELU.fast(inner) if self.compiled else exact_gelu(inner)
+        if self.linear:
+            joined[:, -x.shape[1] :] = x
         return self.out(joined)
 
 
@@ -277,18 +287,18 @@ class Engine(Reconstructor):
         return embedded
 
     def reconstruct(self, rows: Floats) -> Numbers:
-        r0 = self.embed(rows)
+        r0, x = self.embed(rows), rows[self.window - 1 :]
         if self.inner:
-            return self.reconstruct_windows(sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
+            return self.reconstruct_windows(x, sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
         newest, time = r0[self.window - 1 :], self.last.time
-        return self.last(newest, newest, None if time is None else time.of_rows(r0))
+        return self.last(x, newest, newest, None if time is None else time.of_rows(r0))
 
-    def reconstruct_windows(self, r: Floats) -> Numbers:
-        """The newest rows of windows that are embedded already: (windows, time, width) to (windows, channels)."""
+    def reconstruct_windows(self, x: Floats, r: Floats) -> Numbers:
+        """The newest rows `x` of windows that are embedded already: (windows, time, width) to (windows, channels)."""
         r0, time = r[:, -1], self.last.time
         for mixer in self.inner:
             r = mixer(r)
-        return self.last(r0, r[:, -1], None if time is None else time.of_windows(r))
+        return self.last(x, r0, r[:, -1], None if time is None else time.of_windows(r))
 
     def advance(self, streams: Ints, slots: Ints, ready: NDArray[np.bool_], x: Floats, ring: Floats) -> Numbers:
         """Takes the newest row `x` of each of the `streams`, and reconstructs it where that is `ready`.
@@ -304,7 +314,7 @@ class Engine(Reconstructor):
         there = np.flatnonzero(ready)
         if len(there):
             reach = slots[there][:, None] + np.arange(1, self.window + 1)
-            back[there] = self.reconstruct_windows(ring[streams[there][:, None], reach])
+            back[there] = self.reconstruct_windows(x[there], ring[streams[there][:, None], reach])
         return back
 
     def _advance_one(self, stream: int, slot: int, ready: bool, x: Floats, ring: Floats) -> Numbers:
@@ -313,7 +323,7 @@ class Engine(Reconstructor):
             ring[stream, slot] = ring[stream, slot + self.window] = self.embed(x)[0]
         if not ready:
             return np.zeros((1, self.channels))
-        return self.reconstruct_windows(ring[stream, slot + 1 : slot + 1 + self.window][None])
+        return self.reconstruct_windows(x, ring[stream, slot + 1 : slot + 1 + self.window][None])
 
     @cached_property
     def parts(self) -> tuple[Any, ...] | None:

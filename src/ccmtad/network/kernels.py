@@ -167,11 +167,12 @@ def _embed(x: Any, embedding: Any, embedding_bias: Any, spans: Any, double: Any,
 
 @fast_kernel
 def _newest(
-    r: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any, mixes_width: bool,
+    x: Any, r: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any, mixes_width: bool,
     hidden: Any, hidden_bias: Any, head: Any, head_bias: Any, single: Any, mixed: Any, inner: Any, joined: Any,
     out: Any,
 ) -> None:  # fmt: skip
-    """The reconstruction of the newest row of an embedded window, by one mixer block: (time, width) to (channels,)"""
+    """The reconstruction of the newest row `x` of an embedded window, by one mixer block, and by a linear map of the
+    row itself where there is one: (channels,) and (time, width) to (channels,)"""
     window, width = r.shape
     if mixes:
         for c in range(width):
@@ -189,6 +190,9 @@ def _newest(
         _times(mixed, hidden, inner)
         for c in range(len(inner)):
             joined[2 * width + c] = _gelu(inner[c])
+    beside = 2 * width + len(inner)
+    for c in range(beside, len(joined)):
+        joined[c] = x[c - beside]
     out[:] = head_bias
     _dots(head, joined, out)
 
@@ -212,7 +216,7 @@ def advance(
         ring[k, slot + window] = ring[k, slot]
         if ready[n]:
             _newest(
-                ring[k, slot + 1 : slot + 1 + window], mixes, first, reach, bias, weight, last_bias, mixes_width,
+                x[n], ring[k, slot + 1 : slot + 1 + window], mixes, first, reach, bias, weight, last_bias, mixes_width,
                 hidden, hidden_bias, head, head_bias, single, mixed, inner, joined, back[n],
             )  # fmt: skip
 

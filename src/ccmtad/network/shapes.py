@@ -25,11 +25,12 @@ class Architecture:
     temporal_mixer: Literal["causal", "plain", "none"] = "causal"
     causal_mask: Literal["1/j", "unit"] = "1/j"
     embedding_mixer: bool = True
+    linear: bool = False  # whether a linear reconstruction is mixed into the network's
 
     @classmethod
     def of(cls, settings: Settings, clusters: Clusters) -> "Architecture":
         """The architecture of these settings, for channels grouped so."""
-        switches = ("window", "expansion", "mixers", "temporal_mixer", "causal_mask", "embedding_mixer")
+        switches = ("window", "expansion", "mixers", "temporal_mixer", "causal_mask", "embedding_mixer", "linear")
         given = {name: getattr(settings, name) for name in switches}
         return cls(clusters.members, widths(clusters, settings.width), **given)
 
@@ -87,4 +88,6 @@ class Architecture:
             norm(f"mixers.{i}.embedding_norm")
         norm("head_norm")
         linear("head", self.width, self.channels)
+        if self.linear:
+            linear("linear", self.channels, self.channels)
         return found

@@ -132,6 +132,10 @@ class Settings:
         '"trailing", or "centred", which looks ahead: not online, for reproduction only',
         study=True,
     )
+    linear: bool = _setting(
+        True, FLAG, "whether a linear reconstruction, by principal components, is mixed into the network's",
+        study=True, paper=False,
+    )  # fmt: skip
     combine: str = _setting(
         "largest",
         one_of(lambda: names("score.combine")),
