@@ -218,7 +218,8 @@ class AskingForChannels:
         self.mean = rows.mean(axis=0)
 
     def decision_function(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.square(rows - self.mean, dtype=np.float64).sum(axis=1)
+        distance: NDArray[np.float64] = np.square(rows - self.mean, dtype=np.float64).sum(axis=1)
+        return distance
 
 
 def test_a_named_class_is_told_the_number_of_channels(tmp_path: Path) -> None:

@@ -149,7 +149,8 @@ def _settings(group: Group) -> str:
 def _facts(group: Group) -> str:
     first = group.records[0]
     column = "online"
-    per_entity = {r["entity"]: r["columns"][column] for r in group.records}
+    longest_last = sorted(group.records, key=lambda r: r["columns"][column]["rows"])  # some need longer windows
+    per_entity = {r["entity"]: r["columns"][column] for r in longest_last}
     rows, anomalous = (sum(c[key] for c in per_entity.values()) for key in ("rows", "positives"))
     entities = "One entity" if group.single else f"{len(per_entity)} entities"
     if published.part(group):

@@ -118,7 +118,7 @@ sensitivehue_online = SensitiveHue(
     "sensitivehue-online",
     "SensitiveHUE, the paper's online",
     "SensitiveHUE as the CCM-TAD paper ran it and called it online",
-    looks_ahead="judges the middle row of each window, but for WADI; validates on windows at random",
+    looks_ahead="judges the middle row of each window, but for WADI",
 )
 sensitivehue_offline = SensitiveHue(
     "sensitivehue-offline",

@@ -64,5 +64,5 @@ timesnet_published = TimesNet(
     "timesnet-published",
     "TimesNet, published",
     "TimesNet as published, by the last row of each window",
-    looks_ahead=f"takes its periods from the mean over a batch of {BATCH} windows, most of them later",
+    looks_ahead=f"takes its periods from the mean over a batch of {BATCH} windows, some of them later",
 )

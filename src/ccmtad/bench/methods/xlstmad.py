@@ -43,5 +43,5 @@ xlstmad_published = XlstmAd(
     "xlstmad-published",
     "xLSTMAD, published",
     "xLSTMAD, forecasting, as published: a missing transpose compares forecasts with rows of other windows",
-    looks_ahead=f"compares rows with forecasts of other windows of a batch of {BATCH}, most of them later",
+    looks_ahead=f"compares rows with forecasts of other windows of a batch of {BATCH}, some of them later",
 )

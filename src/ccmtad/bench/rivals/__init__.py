@@ -49,7 +49,7 @@ class Recipe:
 
 
 class Rival(Method):
-    """One network of another paper. Run only where it is named, or `rivals` is."""
+    """A network of another paper, one for a series whatever `blocks` is. Run only where it, or `rivals`, is named."""
 
     order = 20
     seeded = True
