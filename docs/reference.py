@@ -1,4 +1,4 @@
-"""Writes the tables of flags and settings into commands.md and settings.md; with --check, says whether they are."""
+"""Writes the tables of flags, settings and methods into their pages; with --check, says whether they are there."""
 
 import re
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
+from ccmtad.bench.methods import known
 from ccmtad.cli.app import app
 from ccmtad.settings import PRESETS, Settings
 
@@ -50,6 +51,13 @@ def settings(study: bool) -> str:
     return "\n".join(lines)
 
 
+def methods() -> str:
+    """Every method of the benchmark, and how it looks ahead."""
+    lines = ["| method | | looks ahead |", "| --- | --- | --- |"]
+    lines += [f"| `{method.name}` | {method.means} | {method.looks_ahead} |" for method in known().values()]
+    return "\n".join(lines)
+
+
 def filled(text: str, tables: dict[str, str]) -> str:
     """A page with its tables put between their marks."""
 
@@ -63,14 +71,15 @@ def main() -> None:
     tables = {name: flags(command) for name, command in commands().items()} | {
         "settings": settings(study=False),
         "study settings": settings(study=True),
+        "methods": methods(),
     }
-    for name in ("commands.md", "settings.md"):
+    for name in ("commands.md", "settings.md", "rivals.md"):
         path = DOCS / name
         text = path.read_text(encoding="utf-8")
         wanted = filled(text, tables)
         if "--check" in sys.argv:
             if text != wanted:
-                sys.exit(f"{name} does not list the flags and settings as they are: run python docs/reference.py")
+                sys.exit(f"{name} does not list what there is as it is: run python docs/reference.py")
         else:
             path.write_text(wanted, encoding="utf-8")
 

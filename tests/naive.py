@@ -290,3 +290,18 @@ def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float
                 logs[i] = logs[i] + step if up else max(track.normal, logs[i] - step)
         out.append((evidence, score, alarm))
     return out
+
+
+def matrix_lstm(
+    query: NDArray[np.float64], key: NDArray[np.float64], value: NDArray[np.float64],
+    entry: NDArray[np.float64], forget: NDArray[np.float64],
+) -> NDArray[np.float64]:  # fmt: skip
+    """One head of an mLSTM, (time, part) each, from the logarithms of its gates, (time,): its memory step by step."""
+    time, part = query.shape
+    memory, size, out = np.zeros((part, part)), np.zeros(part), []
+    for t in range(time):
+        f, i = math.exp(forget[t]), math.exp(entry[t])
+        memory = f * memory + i * np.outer(value[t], key[t] / math.sqrt(part))
+        size = f * size + i * key[t] / math.sqrt(part)
+        out.append(memory @ query[t] / max(abs(size @ query[t]), 1.0))
+    return np.array(out)

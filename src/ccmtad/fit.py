@@ -60,6 +60,7 @@ class TrainingSeries:
     scaler: Scaler
     values: NDArray[np.float64]  # (rows, channels) as they came, NaN where missing or excluded
     rows: NDArray[np.float32]  # (rows, channels), scaled
+    start: NDArray[np.bool_]  # (rows,) after a pause or an excluded span, or the first
     good: NDArray[np.bool_]  # (rows,) not excluded
     present: NDArray[np.bool_]  # (rows, channels) what detection would judge
     cut: int  # rows that are learnt from
@@ -112,6 +113,7 @@ class TrainingSeries:
             scaler,
             values,
             prepare(filled, start, scaler, settings),
+            start,
             ~bad,
             # Calibration judges what detection would judge: not a channel that has been missing for long.
             missing.hold(values, settings.hold_rows, start, fallback)[1],
@@ -129,6 +131,12 @@ class TrainingSeries:
     def validation(self) -> NDArray[np.int64]:
         """Last rows of the windows that are calibrated on."""
         return np.concatenate([block.validation for block in self.blocks])
+
+    def split(self, window: int) -> Block:
+        """Windows of any length in one block, whatever `blocks` is: the first part to learn from, the last to calibrate
+        on."""
+        ends, cut = windows.ends(self.start, window, ~self.good), _cut(self.good, self.settings.validation)
+        return Block(ends[ends < cut], ends[ends >= cut])
 
     def held_out(self, learn: Callable[[Block], Reconstructor]) -> NDArray[np.float64]:
         """(validation, channels): squared errors of each block by what was learnt for it."""

@@ -248,3 +248,16 @@ def test_every_table_of_the_paper_is_there() -> None:
         "best_f1": 30, "pr_auc": 15, "vus_pr": 11, "vus_roc": 11, "range_f1": 4, "affiliation_f1": 4, "robustness": 48,
     }  # fmt: skip
     assert {row["method"] for row in tables()["best_f1"]} >= {"NPSR", "CATCH", "SensitiveHUE (online)", "CAROTS+"}
+
+
+def test_a_method_that_looks_ahead_says_so_in_every_table() -> None:
+    shorter = record("a", "timesnet-published")
+    shorter["columns"]["online"] = column(rows=24)
+    parts = sections([*records(), shorter])
+    shown = [row for part in parts for row in part.rows if row[0].startswith("TimesNet, published")]
+    assert len(shown) > 3
+    assert all(row[0] == "TimesNet, published (looks ahead)" for row in shown)
+    (facts,) = (part.text for part in parts if "rows judged" in part.text)
+    assert "200 rows judged" in facts  # by those that judge most
+    assert "**TimesNet, published (looks ahead)**: takes its periods from the mean over a batch" in facts
+    assert "looks ahead" not in markdown(sections(records()))

@@ -75,7 +75,7 @@ def test_bench_runs_reports_and_lists(tmp_path: Path) -> None:
     assert "out must end in .md or .html" in wrong.stderr
     listed = run("bench", "list", "--data", str(tmp_path))
     assert listed.returncode == 0, listed.stderr
-    for text in ("WADI", "missing", "all-positive", "oracle epoch"):
+    for text in ("WADI", "missing", "all-positive", "timesnet-published", "looks ahead:", "oracle epoch"):
         assert text in listed.stdout
 
 

@@ -31,7 +31,7 @@ FLAGS = (
     Flag("dataset", f"{', '.join(datasets.known())}; repeatable.", many=True),
     Flag("data", "Folder with the datasets.", Path, variable="CCMTAD_DATA"),
     Flag("out", "Results file; an unfinished one goes on.", Path, Path("results.jsonl"), short="-o"),
-    Flag("method", "Method, repeatable; all where none is given.", many=True),
+    Flag("method", "Method, repeatable; all but rivals where none is given. rivals: all of those.", many=True),
     Flag("entity", "Only this entity; repeatable.", many=True),
     Flag("seeds", "Seeds 0, 1, ..", int, 3, least=1),
     Flag("preset", "default, paper, or authors (their settings per entity, and their evaluation).", default="default"),
@@ -59,10 +59,10 @@ def plan_of(given: Mapping[str, Any]) -> Plan:
         chosen.append(datasets.Pair(train, test, given["label"], given["time"]))
     if not chosen:
         raise InputError("bench run must have a --dataset, or --train and --test; got neither")
-    usual = [name for name, method in methods.known().items() if method.reconstructs or not given["inject"]]
+    usual = [name for name in methods.usual() if methods.find(name).reconstructs or not given["inject"]]
     return Plan(
         datasets=tuple(chosen),
-        methods=tuple(given["method"] or usual),
+        methods=tuple(one for name in given["method"] or usual for one in methods.named(name)),
         seeds=given["seeds"],
         preset=given["preset"],
         settings=Settings.read(given["set"] or []),

@@ -87,7 +87,10 @@ def glance(grouped: Sequence[Group]) -> Section:
 
 
 def title(method: str) -> str:
-    return (method in known() and known()[method].title) or method.rpartition(":")[2]
+    one = known().get(method)
+    if one is None:
+        return method.rpartition(":")[2]
+    return (one.title or one.name) + (" (looks ahead)" if one.looks_ahead else "")
 
 
 def _group(group: Group) -> list[Section]:
@@ -146,7 +149,8 @@ def _settings(group: Group) -> str:
 def _facts(group: Group) -> str:
     first = group.records[0]
     column = "online"
-    per_entity = {r["entity"]: r["columns"][column] for r in group.records}
+    longest_last = sorted(group.records, key=lambda r: r["columns"][column]["rows"])  # some need longer windows
+    per_entity = {r["entity"]: r["columns"][column] for r in longest_last}
     rows, anomalous = (sum(c[key] for c in per_entity.values()) for key in ("rows", "positives"))
     entities = "One entity" if group.single else f"{len(per_entity)} entities"
     if published.part(group):
@@ -154,6 +158,8 @@ def _facts(group: Group) -> str:
     elif group.plan["combined"]:
         entities = "All entities in one series"
     online = "" if all(r["online"] for r in group.records) else " **Not online: the centred average looks ahead.**"
+    ahead = [(title(name), known()[name].looks_ahead) for name in group.methods if name in known()]
+    online += "".join(f"\n\n**{name}**: {how}." for name, how in ahead if how)
     versions = ", ".join(f"{name} {number}" for name, number in first["versions"].items())
     seeds = len({record["seed"] for record in group.records})
     return (

@@ -51,7 +51,7 @@ class Plan:
     by their evaluation too."""
 
     datasets: tuple[Dataset, ...]
-    methods: tuple[str, ...] = field(default_factory=lambda: tuple(methods.known()))
+    methods: tuple[str, ...] = field(default_factory=methods.usual)
     seeds: int = 3
     preset: str = "default"
     settings: Mapping[str, Any] = field(default_factory=dict)  # put over the preset's
@@ -239,7 +239,7 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
         for name in task.methods:
             start = time.perf_counter()
             as_authors = plan.preset == "authors"
-            fitted = methods.find(name).fit(series, entity.test, plan.every_epoch or as_authors)
+            fitted = methods.find(name).on(task.dataset).fit(series, entity.test, plan.every_epoch or as_authors)
             middle = time.perf_counter()
             asked = ("point_adjusted_f1",) if plan.point_adjusted else ()
             columns = judge(

@@ -109,7 +109,8 @@ def show(data: Data = None) -> None:
     console.print(table)
     listed = Table("method", "", box=None, padding=(0, 2, 0, 0))
     for method in methods.known().values():
-        listed.add_row(method.name, method.means)
+        ahead = f"; looks ahead: {method.looks_ahead}" if method.looks_ahead else ""
+        listed.add_row(method.name, f"{method.means}{ahead}")
     listed.add_row("MODULE:CLASS", "any class with PyOD's fit and decision_function, such as pyod.models.ecod:ECOD")
     console.print(listed)
     columns = (protocol.__doc__ or "").partition("\n\n")[2].strip("\n")

@@ -15,7 +15,7 @@ from .network import Network
 from .shapes import Architecture
 from .weights import Trained
 
-__all__ = ["build", "train"]
+__all__ = ["build", "reproducible", "train"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -36,10 +36,7 @@ def train(
     `each` is called after every epoch, with what gives the weights of the moment. `keep_last` keeps those of the last
     epoch, whatever its validation loss.
     """
-    device = _device(settings.device)
-    cuda = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=cuda), _threads(settings.threads):  # the caller's random state is left alone
-        torch.manual_seed(settings.seed)
+    with reproducible(settings) as device:
         network = build(shape, settings).to(device)
         series = torch.as_tensor(rows, device=device)
         learn_on, check_on = torch.as_tensor(training, device=device), torch.as_tensor(validation, device=device)
@@ -71,6 +68,16 @@ def build(shape: Architecture, settings: Settings) -> Network:
     """The network of this shape, freshly initialised."""
     dropouts = ("input_dropout", "embedding_dropout", "mixer_dropout")
     return Network(shape, **{name: getattr(settings, name) for name in dropouts})
+
+
+@contextmanager
+def reproducible(settings: Settings) -> Iterator[torch.device]:
+    """The device to train on, seeded; the caller's random state is left alone."""
+    device = _device(settings.device)
+    cuda = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=cuda), _threads(settings.threads):
+        torch.manual_seed(settings.seed)
+        yield device
 
 
 @contextmanager

@@ -30,12 +30,16 @@ __all__ = [
     "find",
     "known",
     "losses_of",
+    "named",
     "spread",
     "training_rows",
+    "usual",
 ]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
+
+RIVALS = "rivals"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,12 @@ class Method(ABC):
     means = ""
     order = 50  # among the others, in lists and tables
     seeded = False  # whether another seed can change the answer
+    looks_ahead = ""  # how what it says of a row depends on later ones, where it does: said beside its name everywhere
+    asked_for = False  # run only where it is named, or its group is
+
+    def on(self, dataset: str) -> "Method":  # noqa: ARG002
+        """With what its authors set for a dataset, where they did."""
+        return self
 
     @abstractmethod
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:
@@ -110,7 +120,7 @@ class Outliers(Method):
     seeded = True
 
     @abstractmethod
-    def make(self, seed: int) -> Any:
+    def make(self, seed: int, channels: int) -> Any:
         """Something with `fit` and `decision_function`."""
 
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:  # noqa: ARG002
@@ -126,7 +136,7 @@ class Outliers(Method):
         return Fitted(Losses(validation, score), own=own)
 
     def _learnt(self, series: TrainingSeries, rows: Rows) -> Any:
-        detector = self.make(series.settings.seed)
+        detector = self.make(series.settings.seed, rows.shape[1])
         detector.fit(rows)
         return detector
 
@@ -135,6 +145,16 @@ def known() -> Mapping[str, Method]:
     """Those that are here, in order."""
     here = gather("bench.methods").values()
     return MappingProxyType({method.name: method for method in sorted(here, key=lambda method: method.order)})
+
+
+def usual() -> tuple[str, ...]:
+    """Those that run where none is named."""
+    return tuple(name for name, method in known().items() if not method.asked_for)
+
+
+def named(name: str) -> tuple[str, ...]:
+    """The method of this name, or all of them where it is "rivals": the networks of other papers."""
+    return tuple(one for one, method in known().items() if method.asked_for) if name == RIVALS else (name,)
 
 
 def find(name: str) -> Method:

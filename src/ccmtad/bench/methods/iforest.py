@@ -35,7 +35,7 @@ class IsolationForest(Outliers):
     means = "isolation forest"
     order = 2
 
-    def make(self, seed: int) -> Any:
+    def make(self, seed: int, channels: int) -> Any:  # noqa: ARG002  it finds them out
         return Forest(seed)
 
 
