@@ -146,18 +146,25 @@ def _map(panel: Panel) -> list[str]:
     tall = (HEIGHT - TOP - BOTTOM) / len(panel.cells)
     parts = _frame(panel)
     for i, row in enumerate(panel.cells):
-        for j, value in enumerate(row):
-            depth = (value - low) / (high - low) if high > low else 0.0
-            shade = "#" + "".join(f"{round(250 - (250 - dark) * depth):02x}" for dark in (20, 60, 140))
+        shades = [_shade((value - low) / (high - low) if high > low else 0.0) for value in row]
+        first = 0
+        for j, shade in enumerate(shades):  # equal neighbours are one
+            if j + 1 < len(shades) and shades[j + 1] == shade:
+                continue
             parts.append(
-                f'<rect x="{LEFT + j * wide:.1f}" y="{HEIGHT - BOTTOM - (i + 1) * tall:.1f}" width="{wide + 0.3:.1f}" '
-                f'height="{tall + 0.3:.1f}" fill="{shade}"/>'
+                f'<rect x="{LEFT + first * wide:.1f}" y="{HEIGHT - BOTTOM - (i + 1) * tall:.1f}" '
+                f'width="{(j + 1 - first) * wide + 0.3:.1f}" height="{tall + 0.3:.1f}" fill="{shade}"/>'
             )
+            first = j + 1
     for place, text in enumerate(panel.names):
         step = max(1, len(panel.names) // 8)
         if place % step == 0:
             parts.append(_text(LEFT + (place + 0.5) * wide, HEIGHT - BOTTOM + 15, text, "middle"))
     return [*parts, *_legend([f"{_number(low)} (pale) to {_number(high)} (dark)"], plain=True)]
+
+
+def _shade(depth: float) -> str:
+    return "#" + "".join(f"{round(250 - (250 - dark) * depth):02x}" for dark in (20, 60, 140))
 
 
 def _frame(panel: Panel) -> list[str]:

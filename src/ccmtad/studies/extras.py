@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from ..fit import TrainingSeries
 from ..model import Series
 from ..network import clusterings, clusters
 from ..network.weights import Weights
-from .sight import Sight
 
 __all__ = ["ALONE", "EXTRAS", "Trained", "separation", "spurious"]
 
@@ -25,6 +25,16 @@ TIMED = 30  # batches
 NEIGHBOURS_AT_ONCE = 512
 
 
+class Network(Protocol):
+    """The trained network in torch, which only training has (`sight.Sight`)."""
+
+    def load(self, weights: Weights) -> None: ...
+
+    def forward(self, rows: NDArray[np.float32]) -> None: ...
+
+    def gradient(self, weights: Weights, window: NDArray[np.float32], moment: int, channel: int) -> Floats: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
     """A trained network, the rows it learnt from, and those it is judged on."""
@@ -33,7 +43,7 @@ class Trained:
     new: Series  # the test rows
     truth: Bools  # (windows,) of the test
     weights: Weights  # of the epoch by the authors' rule
-    sight: Sight
+    sight: Network
 
     @property
     def rows(self) -> Floats:

@@ -90,8 +90,9 @@ def _compared(found: Found) -> list[Section]:
         for one in found.comparisons
     )
     text = (
-        "Each difference with its 90 % interval over resampled entities (over seeds, where there are fewer than five). "
-        "The claim holds where the whole interval lies in what is claimed, and does not where none of it does."
+        "Each difference with its 90 % interval over resampled entities (over seeds, where there are fewer than "
+        "five). The claim holds where the whole interval lies in what is claimed, and does not where none of it "
+        "does."
     )
     return [
         Section(2, "What the claim was tested by", text, ("", "dataset", "by", "value", "90 %", "claimed", ""), rows)
@@ -121,9 +122,9 @@ def _index(found: Mapping[str, Found]) -> Section:
     )
     text = (
         "Every study of the paper, run again on the data at hand. The base is the authors' settings for each entity "
-        "(the paper preset for the simulated plant); F1 is of protocol 3. **By the authors' evaluation** epoch, alpha "
-        "and threshold are chosen on the test labels, as their code does; **label-free** takes the epoch of the lowest "
-        "validation loss and the threshold of the budget. Each verdict is computed from the figures, which lie beside "
-        "these pages."
+        "(the paper preset for the simulated plant); F1 is of protocol 3. **By the authors' evaluation** epoch, "
+        "alpha and threshold are chosen on the test labels, as their code does; **label-free** takes the epoch of "
+        "the lowest validation loss and the threshold of the budget. Each verdict is computed from the figures, "
+        "which lie beside these pages."
     )
     return Section(1, "The paper's studies", text, ("study", "the paper's claim", "found here"), rows)

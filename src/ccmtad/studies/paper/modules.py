@@ -28,11 +28,10 @@ class Modules(Cases):
     title = "What each module is worth"
     claim = "Clusters and the causal mixer complement each other: the whole network beats every network that lacks one."
     how = (
-        "Cases 1 to 5 have no clusters, 6 to 10 have; the temporal mixer is absent in 1 and 6, plain in 2, 3, 7 and 8, "
-        "causal in 4, 5, 9 and 10; the embedding mixer is absent in 2, 4, 7 and 9. The paper tuned each case by "
-        "itself; here every case has the settings that the authors chose for the whole network. Where they chose one "
-        "cluster, "
-        "with and without clusters are the same network."
+        "Cases 1 to 5 have no clusters, 6 to 10 have; the temporal mixer is absent in 1 and 6, plain in 2, 3, 7 and "
+        "8, causal in 4, 5, 9 and 10; the embedding mixer is absent in 2, 4, 7 and 9. The paper tuned each case by "
+        "itself; here every case has the settings that the authors chose for the whole network. Where they chose "
+        "one cluster, with and without clusters are the same network."
     )
     order = 1
     cases = CASES
