@@ -67,7 +67,8 @@ def written(folder: Path) -> dict[str, str]:
             made[f"{name}.svg"] = svg(page.panels)
         picture = f"\n\n![{study.title}]({name}.svg)" if f"{name}.svg" in made else ""
         lead = f"**The paper's claim.** {study.claim}\n\n**Found here.** {sentence(here.comparisons)}{picture}"
-        sections = [Section(1, study.title, lead), *page.sections, *_compared(here), _how(study, here)]
+        tables = [section for section in page.sections if len(section.header) != 1]  # one column is no figures
+        sections = [Section(1, study.title, lead), *tables, *_compared(here), _how(study, here)]
         made[f"{name}.md"] = markdown(sections)
     made["index.md"] = markdown([_index(found)])
     return made
