@@ -1,5 +1,5 @@
-"""Writes the benchmark's results into README.md and docs/benchmark.md, and the pages of docs/studies from their figures;
-with --check, says whether they are there."""
+"""Writes the benchmark's results into README.md and docs/benchmark.md, and the pages of docs/studies from the figures
+there; with --check, says whether they are there."""
 
 import re
 import sys

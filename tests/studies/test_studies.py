@@ -155,6 +155,8 @@ def test_what_is_kept_is_what_was_trained(folder: Path) -> None:
     assert kept.truth.tolist() == Made().read("a").truth.anomalous.tolist()
     assert np.isnan(kept.losses["authors"].test[:5]).all()
     assert np.isfinite(kept.losses["authors"].test[5:]).all()
+    assert kept.extras["seconds"].min() > 0  # measured when all else is done
+    assert "seconds" not in keep[PLAN.key(Made(), "b", BASE)].extras
     shifted = keep[PLAN.key(Made(), "a", Variant.of(cluster_share=0.4))]
     assert shifted.full_settings.cluster_share == 0.4
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 __all__ = ["Line", "Panel", "svg"]
 
 COLOURS = ("#1f6feb", "#d1495b", "#2a9d8f", "#b5790a", "#7b4fb5", "#5c6670", "#0f8bb0", "#a3386c")
-WIDTH, HEIGHT = 430, 290
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 62
+WIDTH, HEIGHT = 430, 304
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 76
 INK, FAINT = "#1f2933", "#d8dde3"
 
 
@@ -80,7 +80,11 @@ class Axis:
         if self.log:
             whole = range(math.ceil(self.low), math.floor(self.high) + 1)
             step = max(1, -(-len(whole) // 6))
-            return [10.0**i for i in whole[::step]] or [10**self.low, 10**self.high]
+            if len(whole) > 1:
+                return [10.0**i for i in whole[::step]]
+            around = range(math.floor(self.low), math.ceil(self.high) + 1)
+            fine = [k * 10.0**i for i in around for k in (1, 2, 5) if self.low <= i + math.log10(k) <= self.high]
+            return fine or [10**self.low, 10**self.high]
         rough = (self.high - self.low) / 5
         size = 10 ** math.floor(math.log10(rough))
         step_by = next((size * k for k in (1, 2, 5, 10) if size * k >= rough), size * 10)
@@ -104,7 +108,8 @@ def _plot(panel: Panel) -> list[str]:
         parts.append(_text(across(value), HEIGHT - BOTTOM + 15, text, "middle"))
     for text, value in panel.marks.items():
         parts.append(_stroke(across(value), TOP, across(value), HEIGHT - BOTTOM, INK, "4 3"))
-        parts.append(_text(across(value) + 3, TOP + 10, text))
+        late = across(value) > 0.7 * WIDTH
+        parts.append(_text(across(value) + (-3 if late else 3), TOP + 10, text, "end" if late else "start"))
     bars = [line for line in panel.lines if line.kind == "bars"]
     for i, line in enumerate(panel.lines):
         colour = COLOURS[i % len(COLOURS)]
@@ -178,13 +183,13 @@ def _frame(panel: Panel) -> list[str]:
 
 
 def _legend(names: Sequence[str], plain: bool = False) -> list[str]:
-    parts, x = [], float(LEFT)
+    parts, x, y = [], float(LEFT), HEIGHT - 27
     for i, name in enumerate(names):
+        if x > LEFT and x + 16 + 6.2 * len(name) > WIDTH:  # on to the next line
+            x, y = float(LEFT), y + 15
         if not plain:
-            parts.append(
-                f'<rect x="{x:.0f}" y="{HEIGHT - 22}" width="10" height="10" fill="{COLOURS[i % len(COLOURS)]}"/>'
-            )
-        parts.append(_text(x + 13, HEIGHT - 13, name))
+            parts.append(f'<rect x="{x:.0f}" y="{y - 9}" width="10" height="10" fill="{COLOURS[i % len(COLOURS)]}"/>')
+        parts.append(_text(x + 13, y, name))
         x += 24 + 6.2 * len(name)
     return parts
 

@@ -64,7 +64,7 @@ def written(folder: Path) -> dict[str, str]:
         here = found.get(name, Found())
         page = study.page(here)
         if page.panels and here.figures:
-            made[f"{name}.svg"] = svg(page.panels)
+            made[f"{name}.svg"] = svg(page.panels, page.columns)
         picture = f"\n\n![{study.title}]({name}.svg)" if f"{name}.svg" in made else ""
         lead = f"**The paper's claim.** {study.claim}\n\n**Found here.** {sentence(here.comparisons)}{picture}"
         tables = [section for section in page.sections if len(section.header) != 1]  # one column is no figures

@@ -48,6 +48,7 @@ class Page:
 
     sections: tuple[Section, ...] = ()
     panels: tuple[Panel, ...] = ()
+    columns: int = 2  # panels side by side
 
 
 class Study(ABC):

@@ -80,7 +80,7 @@ def _results(left: Sequence[Training], device: str, workers: int, until: float) 
         while True:
             for training in waiting:
                 running[pool.submit(trained, training, device)] = training
-                if len(running) >= 2 * workers:
+                if len(running) > workers:
                     break
             if not running:
                 break

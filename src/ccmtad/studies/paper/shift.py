@@ -57,7 +57,7 @@ class Shift(Cases):
         )
         text = f"Pairs of channels that are joined in one of the two alone, on average: {said}." if said else ""
         first, second = self.f1_tables(found)
-        return Page((replace(first, text=text), second), tuple(panels))
+        return Page((replace(first, text=text), second), tuple(panels), columns=3)
 
 
 def adjacency(label: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -122,7 +122,7 @@ class Significance(Study):
             panels.append(
                 Panel(f"{dataset}, one of each for all", "alpha", "h, 0.1 to 10,000", names=names, cells=upright)
             )
-        return Page(sections, tuple(panels))
+        return Page(sections, tuple(panels), columns=3)
 
 
 def _sweep(rows: Rows) -> Swept:
