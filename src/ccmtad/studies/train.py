@@ -78,7 +78,7 @@ def _results(left: Sequence[Training], device: str, workers: int, until: float) 
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quietly) as pool:
         waiting, running, failed = iter(left), {}, None
         while True:
-            for training in waiting:
+            for training in waiting if time.monotonic() < until else ():
                 running[pool.submit(trained, training, device)] = training
                 if len(running) > workers:
                     break
@@ -89,8 +89,6 @@ def _results(left: Sequence[Training], device: str, workers: int, until: float) 
                 if future.exception() is None:
                     yield training, future.result()
                 failed = failed or future.exception()
-            if time.monotonic() >= until or failed is not None:
-                waiting = iter(())
         if failed is not None:  # after the results of all others
             raise failed
 
