@@ -48,6 +48,7 @@ class Scorer(Study):
         if not entities:
             return Found()
         found = trials.judged(dataset, entities)
+        spreads = [trials.spread(dataset, entities, free) for free in (False, True)]
         figures = []
         for case, (part, free) in WAYS.items():
             values = {
@@ -56,7 +57,7 @@ class Scorer(Study):
                 "free f1": pooled(_parts(found, free)),
             }
             figures.append(Figure(self.name, dataset, case, len(entities), values))
-        return Found(tuple(figures), tuple(_compared(dataset, found, trials.spread(dataset, entities))))
+        return Found(tuple(figures), tuple(_compared(dataset, found, spreads)))
 
     def page(self, found: Found) -> Page:
         cases = tuple(WAYS)
@@ -72,12 +73,12 @@ def _parts(found: Sequence[Judged], name: str) -> list[Outcome]:
     return [getattr(one, name) for one in found]
 
 
-def _compared(dataset: str, found: Sequence[Judged], spread: float | None) -> list[Comparison]:
+def _compared(dataset: str, found: Sequence[Judged], spreads: Sequence[float | None]) -> list[Comparison]:
     made = []
     for words, one, other in STEPS:
         for which, by in enumerate(("authors", "label-free")):
             measure = difference(_parts(found, WAYS[one][which]), _parts(found, WAYS[other][which]))
-            made.append(compared(dataset, f"F1, {words}", by, measure, len(found), spread=spread))
+            made.append(compared(dataset, f"F1, {words}", by, measure, len(found), spread=spreads[which]))
         areas = [np.array([o.pr_auc for o in _parts(found, WAYS[case][0])]) for case in (one, other)]
         made.append(compared(dataset, f"PR-AUC, {words}", "authors", mean_of(areas[0] - areas[1]), len(found)))
     return made
