@@ -92,8 +92,8 @@ def _compared(found: Found) -> list[Section]:
     )
     text = (
         "Each difference with its 90 % interval over resampled entities (over seeds, where there are fewer than "
-        "five). The claim holds where the whole interval lies in what is claimed, and does not where none of it "
-        "does."
+        "five; where it is another, that is said below). The claim holds where the whole interval lies in what is "
+        "claimed, and does not where none of it does."
     )
     return [
         Section(2, "What the claim was tested by", text, ("", "dataset", "by", "value", "90 %", "claimed", ""), rows)

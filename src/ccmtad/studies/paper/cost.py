@@ -34,7 +34,7 @@ class Cost(Study):
         f"A batch is {BATCH} windows. Operations are two for each product and sum of the linear layers at every row "
         "of a window, as the paper's counter has it; that one leaves out the two causal layers, which are counted "
         "beside. Means over entities; time is that of the first entity, by torch on the machine that trained, and "
-        "by the numpy engine that detectors use. SensitiveHUE is as printed."
+        "by the numpy engine that detectors use. SensitiveHUE is as printed. What is counted has no spread."
     )
     order = 14
     whole = True

@@ -26,7 +26,8 @@ class Gradient(Study):
     how = (
         f"The first window of the test, the squared error at its moment {MOMENT} and channel {CHANNEL} (the last "
         "channel where there are fewer), at the epoch of the authors' rule. A figure is the sum of the sizes of the "
-        "gradients by later rows, over that by all rows: its mean over entities."
+        "gradients by later rows, over that by all rows: its mean over entities, its interval from the least of "
+        "them to the most."
     )
     order = 6
 

@@ -30,7 +30,7 @@ class Seeds(Study):
     how = (
         "The base with each seed; PR-AUC is the authors', the mean over entities. Beside the paper stand only "
         "datasets that are here whole; its SensitiveHUE is as printed. Within 0.05 of the printed mean counts as "
-        "the same."
+        "the same. Intervals are of both spreads over seeds."
     )
     order = 13
     whole = True
