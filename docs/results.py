@@ -1,4 +1,5 @@
-"""Writes the benchmark's results into README.md and docs/benchmark.md; with --check, says whether they are there."""
+"""Writes the benchmark's results into README.md and docs/benchmark.md, and the pages of docs/studies from the figures
+there; with --check, says whether they are there."""
 
 import re
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 from ccmtad.bench.report import glance, markdown, sections
 from ccmtad.bench.run import read
 from ccmtad.bench.summary import groups
+from ccmtad.studies.pages import written
 
 DOCS = Path(__file__).parent
 FILES = ("default", "ecod", "authors", "smd-paper", "combined")
@@ -23,10 +25,11 @@ def main() -> None:
     wanted = {
         DOCS / "benchmark.md": whole,
         DOCS.parent / "README.md": between.sub(lambda m: f"{m[1]}{table}\n{m[2]}", readme),
+        **{DOCS / "studies" / name: text for name, text in written(DOCS / "studies").items()},
     }
     for path, text in wanted.items():
         if "--check" in sys.argv:
-            if path.read_text(encoding="utf-8") != text:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
                 sys.exit(f"{path.name} does not hold the results: run python docs/results.py")
         else:
             path.write_text(text, encoding="utf-8")

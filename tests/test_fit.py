@@ -56,3 +56,15 @@ def test_a_fit_says_what_can_be_seen_how_soon() -> None:
     assert sight[100] == 1
     rows = [one for one in sight.values() if one is not None]
     assert rows == sorted(rows, reverse=True)
+
+
+def test_channels_may_be_grouped_by_the_first_rows_alone() -> None:
+    random = np.random.default_rng(0)
+    early, late = random.normal(size=(400, 2)), random.normal(size=(600, 2))
+    # Who goes with whom changes after two fifths, for longer.
+    values = np.vstack([early[:, [0, 0, 1, 1]], 3 * late[:, [0, 1, 0, 1]]]) + 0.01 * random.normal(size=(1_000, 4))
+    found = [
+        TrainingSeries.of(Frame.of(values), Settings.of("paper", clusters=2, cluster_share=share)).clusters.label
+        for share in (0.4, 1.0)
+    ]
+    assert [(one == one[0]).tolist() for one in found] == [[True, True, False, False], [True, False, True, False]]

@@ -148,7 +148,9 @@ class TrainingSeries:
         """The channels that are embedded together."""
         settings = self.settings
         way = clusterings.find(settings.clustering)
-        found = clusters.find(self.rows[self.good].astype(np.float64), settings.clusters, way, settings.seed)
+        good = self.rows[self.good]
+        first = good[: max(2, int(len(good) * settings.cluster_share))].astype(np.float64)
+        found = clusters.find(first, settings.clusters, way, settings.seed)
         if settings.clusters != "auto" and way.group is not None and found.found < settings.clusters:
             log.warning(
                 "clusters: %d asked for, %d found: there are no more distinct channels", settings.clusters, found.found

@@ -83,3 +83,16 @@ def test_nothing_to_find_and_nothing_but() -> None:
     assert (nothing.f1, nothing.tp, nothing.fn) == (0.0, 0, 0)
     flat = authors.judge(validation, np.full(60, 1e-3), np.ones(60, dtype=np.bool_))
     assert flat.f1 == 0.0  # one score only: skipped
+
+
+@pytest.mark.parametrize("corrected", [True, False])
+def test_all_thresholds_at_once_count_what_each_does(corrected: bool) -> None:
+    random = np.random.default_rng(5)
+    for _ in range(40):
+        b, truth = np.round(random.normal(-0.3, 1.0, 80), 1), random.random(80) < 0.2
+        score = authors.accumulated(b, 3)
+        thresholds = np.quantile(np.unique(score), np.linspace(0, 1, 30))
+        tp, chosen = authors.counted(score, b, thresholds, truth, corrected=corrected)
+        each = list(authors._predictions(score, b, thresholds, corrected))
+        assert chosen.tolist() == [int(one.sum()) for one in each]
+        assert tp.tolist() == [int((one & truth).sum()) for one in each]

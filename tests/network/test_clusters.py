@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ccmtad.network import clusterings
-from ccmtad.network.clusters import Clusters, correlation, widths
+from ccmtad.network.clusters import Clusters, correlation, silhouettes, widths
 from ccmtad.network.clusters import find as find_clusters
 
 HOWS = ("profile", "cosine", "correlation", "kmeans")
@@ -43,6 +43,13 @@ def test_channels_driven_by_one_signal_are_one_cluster(how: str) -> None:
 
 def test_auto_finds_how_many_there_are() -> None:
     assert find(groups(), "auto").found == 4
+
+
+def test_the_silhouette_of_each_number_says_why() -> None:
+    found = silhouettes(groups(), clusterings.find("profile"))
+    assert min(found) == 3  # two of those that move, and the constant ones: one cluster has no silhouette
+    assert max(found, key=lambda number: found[number]) == 4
+    assert silhouettes(groups(), clusterings.find("off")) == {}
 
 
 @pytest.mark.parametrize("how", HOWS)

@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from .metrics.affiliation import affiliation
 from .metrics.ranges import range_based, runs
+from .sweep import sweep
 
-__all__ = ["Authors", "Point", "accumulated", "alphas_of", "judge", "point", "point_as_published"]
+__all__ = [
+    "FIXED_ALPHAS", "PVALUE_FLOOR", "THRESHOLDS", "Authors", "Point", "accumulated", "alphas_of", "counted", "judge",
+    "larger", "point", "point_as_published",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -90,7 +94,7 @@ def alphas_of(validation: Floats, test: Floats, truth: Bools) -> Floats:
     precision, recall = tp / (chosen + 1e-8), tp / (int(truth.sum()) + 1e-8)
     best = int(np.argmax(2 * precision * recall / (precision + recall + 1e-8)))
     around = levels[max(best - BEFORE, 0) : best + AFTER + 1]
-    return _larger(validation, around) + ALPHA_FLOOR
+    return larger(validation, around) + ALPHA_FLOOR
 
 
 def judge(
@@ -101,7 +105,7 @@ def judge(
 
     `every_level` takes every score for a threshold instead of their quantiles: what the grid costs.
     """
-    p = _larger(validation, test) + PVALUE_FLOOR
+    p = larger(validation, test) + PVALUE_FLOOR
     positives, best, of_best = int(truth.sum()), None, (test, test)
     range_f1 = affiliation_f1 = 0.0
     for alpha in np.sort(np.r_[FIXED_ALPHAS, alphas_of(validation, test, truth)]):
@@ -111,11 +115,10 @@ def judge(
         if len(levels) < 2:
             continue
         thresholds = levels if every_level else np.quantile(levels, np.linspace(0, 1, THRESHOLDS))
-        tp, chosen = np.empty(len(thresholds)), np.empty(len(thresholds))
+        tp, chosen = counted(score, b, thresholds, truth, corrected=corrected)
         before = np.empty(0, dtype=np.bool_)
-        for i, predicted in enumerate(_predictions(score, b, thresholds, corrected)):
-            tp[i], chosen[i] = (predicted & truth).sum(), predicted.sum()
-            if others and not np.array_equal(predicted, before):
+        for predicted in _predictions(score, b, thresholds, corrected) if others else ():
+            if not np.array_equal(predicted, before):
                 before = predicted
                 range_f1 = max(range_f1, range_based(predicted, truth).f1)
                 affiliation_f1 = max(affiliation_f1, affiliation(predicted, truth).f1)
@@ -147,7 +150,25 @@ def accumulated(b: Floats, delta: int) -> Floats:
     return np.array(made)
 
 
-def _larger(validation: Floats, losses: Floats) -> Floats:
+def counted(score: Floats, b: Floats, thresholds: Floats, truth: Bools, *, corrected: bool = True) -> tuple[Ints, Ints]:
+    """Rows found, and rows predicted, at each threshold: of all of them at once, as `sweep` has it.
+
+    At 0 and below every row is at or above the threshold; above it, an excursion of the score is one run.
+    """
+    curve = sweep(score, b, truth, corrected=corrected)
+    # An entry of the curve predicts what is above its threshold, and so at or above anything up to the one before.
+    place = np.searchsorted(-curve.threshold, -thresholds, "right")
+    tp, chosen = (np.r_[each, 0][np.minimum(place, len(each))] for each in (curve.correct, curve.predicted))
+    beyond = thresholds > score.max(initial=0.0)
+    tp[beyond], chosen[beyond] = 0, 0
+    low = np.flatnonzero(thresholds <= 0.0)
+    if len(low):
+        (everything,) = _predictions(score, b, np.zeros(1), corrected)
+        tp[low], chosen[low] = (everything & truth).sum(), everything.sum()
+    return tp, chosen
+
+
+def larger(validation: Floats, losses: Floats) -> Floats:
     """The share of validation losses that is strictly larger than each."""
     ordered = np.sort(validation)
     return (len(ordered) - np.searchsorted(ordered, losses, "right")) / len(ordered)

@@ -1,6 +1,8 @@
 """The flags of a benchmark run, declared once: for `ccmtad bench run`, and for `python -m ccmtad.bench`."""
 
-from collections.abc import Mapping
+import argparse
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from ..settings import Settings
 from . import datasets, methods
 from .run import Plan
 
-__all__ = ["FLAGS", "Flag", "plan_of"]
+__all__ = ["FLAGS", "Flag", "add_flags", "plan_of"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,20 @@ FLAGS = (
     Flag("label", "Label column of your own data, 0 and 1.", default="label"),
     Flag("time", "Time column of your own data."),
 )
+
+
+def add_flags(parser: argparse.ArgumentParser, flags: Sequence[Flag]) -> None:
+    """The same flags where there is no typer."""
+    for flag in flags:
+        names = [f"--{flag.name}", *([flag.short] if flag.short else [])]
+        if flag.kind is bool:
+            parser.add_argument(*names, action="store_true", help=flag.means)
+        else:
+            default = os.environ.get(flag.variable) if flag.variable else flag.default
+            rest: dict[str, Any] = {"action": "extend", "nargs": "+"} if flag.many else {}
+            if default is not None and not flag.many:
+                rest["default"] = flag.kind(default)
+            parser.add_argument(*names, type=flag.kind, help=flag.means, **rest)
 
 
 def plan_of(given: Mapping[str, Any]) -> Plan:

@@ -29,7 +29,7 @@ from .datasets import Dataset, Entity, chain, join
 from .inject import injected, kept_apart
 from .protocol import judge
 
-__all__ = ["Plan", "Task", "read", "run"]
+__all__ = ["Plan", "Task", "authors_settings", "one_thread", "read", "run"]
 
 Record = dict[str, Any]
 Key = tuple[str, str, int, str]
@@ -114,7 +114,7 @@ class Plan:
         given = {**entity, **self.settings, "seed": task.seed}
         if self.preset != "authors":
             return Settings.of(self.preset, **given)
-        return Settings.of("paper", **{**_authors(self._dataset(task), task.entity), **given})
+        return Settings.of("paper", **{**authors_settings(self._dataset(task), task.entity), **given})
 
     def _dataset(self, task: Task) -> Dataset:
         return next(dataset for dataset in self.datasets if dataset.name == task.dataset)
@@ -200,7 +200,7 @@ def _results(plan: Plan, tasks: list[Task], workers: int) -> Iterator[Record]:
         for task in tasks:
             yield from _do(plan, task)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=one_thread) as pool:
         futures = [pool.submit(_listed, plan, task) for task in tasks]
         failed = None
         for future in as_completed(futures):
@@ -211,7 +211,7 @@ def _results(plan: Plan, tasks: list[Task], workers: int) -> Iterator[Record]:
             raise failed
 
 
-def _one_thread() -> None:
+def one_thread() -> None:
     """Workers side by side do not fight over cores."""
     from threadpoolctl import threadpool_limits
 
@@ -308,7 +308,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _authors(dataset: Dataset, entity: str) -> dict[str, Any]:
+def authors_settings(dataset: Dataset, entity: str) -> dict[str, Any]:
     """The authors' hyperparameters: by the name of the entity, or by its number in its dataset's list."""
     table = json.loads(files(__package__).joinpath("authors.json").read_text(encoding="utf-8"))
     name = f"{dataset.name} combined" if entity == "all" else dataset.name

@@ -14,6 +14,7 @@ from .feedback import confirm, dismiss, feedback, undo
 from .fit import fit
 from .inspect import inspect
 from .recalibrate import recalibrate
+from .study import study
 from .watch import watch
 
 __all__ = ["app"]
@@ -29,6 +30,7 @@ app = typer.Typer(
 for command in (check, fit, backtest, detect, watch, inspect, dismiss, confirm, undo, feedback, recalibrate, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
+app.command()(study)
 
 
 def _version(wanted: bool) -> None:

@@ -16,7 +16,7 @@ from ..bench.flags import FLAGS, Flag, plan_of
 from ..bench.run import run
 from ..errors import CcmtadError, InputError
 
-__all__ = ["bench"]
+__all__ = ["as_option", "bench"]
 
 bench = typer.Typer(
     help="The honest benchmark: floors, oracles and label-free results side by side.", no_args_is_help=True
@@ -48,7 +48,8 @@ def _run(**given: Any) -> None:
     )
 
 
-def _as_option(flag: Flag) -> Parameter:
+def as_option(flag: Flag) -> Parameter:
+    """A flag as typer takes it."""
     kind: Any = GenericAlias(list, (flag.kind,)) if flag.many else flag.kind
     names = [f"--{flag.name}", *([flag.short] if flag.short else [])]
     option = typer.Option(*names, help=flag.means, min=flag.least, envvar=flag.variable or None)
@@ -57,7 +58,7 @@ def _as_option(flag: Flag) -> Parameter:
     return Parameter(flag.name.replace("-", "_"), Parameter.KEYWORD_ONLY, default=flag.default, annotation=annotation)
 
 
-_run.__signature__ = Signature([_as_option(flag) for flag in FLAGS])  # type: ignore[attr-defined]
+_run.__signature__ = Signature([as_option(flag) for flag in FLAGS])  # type: ignore[attr-defined]
 _run.__annotations__ = {name: one.annotation for name, one in _run.__signature__.parameters.items()}  # type: ignore[attr-defined]
 bench.command("run")(_run)
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import SettingError
 from ..registry import names
 from .allowance import Budget
-from .rules import ALPHA, AUTO, DEVICE, FLAG, POSITIVE, Rule, between, exactly, one_of, whole
+from .rules import ALPHA, AUTO, DEVICE, FLAG, POSITIVE, SHARE, Rule, between, exactly, one_of, whole
 
 __all__ = ["PRESETS", "Budget", "Settings", "signature"]
 
@@ -80,6 +80,10 @@ class Settings:
         study=True,
         live=False,
     )
+    cluster_share: float = _setting(
+        1.0, SHARE, "share of the training rows, from the first on, that channels are grouped by", study=True,
+        live=False,
+    )  # fmt: skip
     temporal_mixer: Literal["causal", "plain", "none"] = _setting(
         "causal",
         one_of(lambda: ("causal", "plain", "none")),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import SettingError
 
-__all__ = ["ALPHA", "AUTO", "DEVICE", "FLAG", "POSITIVE", "Rule", "between", "exactly", "one_of", "whole"]
+__all__ = ["ALPHA", "AUTO", "DEVICE", "FLAG", "POSITIVE", "SHARE", "Rule", "between", "exactly", "one_of", "whole"]
 
 FASTEST_ALPHA = 0.3678  # 1/e: above it the score climbs by itself on normal data (mean evidence is log alpha + 1)
 
@@ -59,6 +59,7 @@ def one_of(choices: Callable[[], Iterable[str]]) -> Rule:
 
 
 POSITIVE = Rule(lambda: "a positive number", lambda value: _is_real(value) and 0 < value < np.inf)
+SHARE = Rule(lambda: "above 0 and at most 1", lambda value: _is_real(value) and 0 < value <= 1)
 FLAG = Rule(lambda: "True or False", lambda value: isinstance(value, bool))
 AUTO = exactly("auto")
 ALPHA = Rule(

@@ -45,6 +45,8 @@ class Dataset(Protocol):
 
     def read(self, entity: str) -> Entity: ...
 
+    def __hash__(self) -> int: ...
+
 
 def join(entities: Sequence[Entity], validation: float) -> Entity:
     """All entities as one, for one model over all of them. Gaps in time keep windows inside entities.

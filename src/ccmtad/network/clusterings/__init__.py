@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...registry import gather
 
-__all__ = ["Clustering", "cosine_similarity", "find", "kmeans_labels", "spectral"]
+__all__ = ["Clustering", "Grouping", "cosine_similarity", "find", "kmeans_labels", "spectral"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
