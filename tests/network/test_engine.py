@@ -8,9 +8,7 @@ from ccmtad.network.engine import ON_ONE_THREAD, Linear
 
 
 @pytest.mark.parametrize(("rows", "inner", "out"), [(1, 5, 3), (700, 50, 64), (513, 123, 256), (9, 600, 600)])
-def test_a_linear_map_is_the_same_to_the_last_bit_however_many_threads_there_are(
-    rows: int, inner: int, out: int
-) -> None:
+def test_a_linear_map_is_the_same_to_the_last_bit_on_any_number_of_threads(rows: int, inner: int, out: int) -> None:
     random = np.random.default_rng(0)
     linear = Linear(random.normal(size=(inner, out)), random.normal(size=out))
     x = random.normal(size=(rows, inner))
