@@ -9,7 +9,19 @@ from typing import Any
 
 from .summary import Figure, Group
 
-__all__ = ["DATASETS", "METRICS", "SEEDED", "Line", "beside", "column", "over_seeds", "part", "printed", "with_ours"]
+__all__ = [
+    "DATASETS",
+    "METRICS",
+    "SEEDED",
+    "Line",
+    "beside",
+    "column",
+    "over_seeds",
+    "own",
+    "part",
+    "printed",
+    "with_ours",
+]
 
 AUTHORS = "oracle, authors"  # the column of their evaluation
 DATASETS = ("WADI", "PSM", "SWaT", "MSL", "SMD", "SMAP")  # in the paper's order
@@ -126,12 +138,17 @@ def beside(group: Group) -> dict[str, tuple[str, str, str, str]]:
     for metric, title in METRICS.items():
         mine, noise = ({p: f.text() for p, f in ours(group, metric, m).items()} for m in ("ccmtad", "random"))
         for protocol in _protocols(group, metric):
-            theirs = _own(printed(metric), group, protocol)
+            theirs = own(metric, group, protocol)
             name = f"{title}, protocol {protocol}" if metric == "best_f1" and protocol else title
             if theirs:
                 seeds = _own(over_seeds(metric), group, protocol)
                 found[name] = (theirs, seeds, mine.get(protocol, ""), noise.get(protocol, ""))
     return found
+
+
+def own(metric: str, group: Group, protocol: int | None) -> str:
+    """CCM-TAD's figure as printed; empty where there is none."""
+    return _own(printed(metric), group, protocol)
 
 
 def _own(lines: Sequence[Line], group: Group, protocol: int | None) -> str:
