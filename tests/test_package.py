@@ -1,10 +1,14 @@
 """The package as users get it: light to import, typed, complete, and usable from a clean environment."""
 
+import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
-from importlib.metadata import entry_points
+from importlib.metadata import distributions, entry_points
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +77,46 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".txt"} and path.exists():
             assert "/home/" not in path.read_text(encoding="utf-8").replace('"/home/"', ""), name
+
+
+def held() -> dict[str, str]:
+    """The versions that `make` installs."""
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    return {_plain(name): version for name, version in (line.split("==") for line in lines)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_installed_package_is_held_at_its_version() -> None:
+    if Path(sys.prefix).resolve() != (ROOT / ".venv").resolve():
+        pytest.skip("this environment was not made by make: run make test")
+    wanted, own = held(), {"ccmtad", "pip"}  # this package, and what installs
+    there = {_plain(one.metadata["Name"]): one.version.partition("+")[0] for one in distributions()}
+    assert {name: version for name, version in there.items() if name not in own and wanted.get(name) != version} == {}
+
+
+def test_what_builds_the_package_is_held_too() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["build-system"]["requires"] == [f"hatchling=={held()['hatchling']}"]
+
+
+@pytest.mark.slow
+def test_the_source_archive_is_whole_and_passes_its_own_tests(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+    built = subprocess.run(build, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert built.returncode == 0, built.stderr
+    (archive,) = tmp_path.glob("ccmtad-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    for name in ("mkdocs.yml", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "constraints.txt", "Makefile"):
+        assert (unpacked / name).is_file(), name
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "tests/test_package.py"]
+    environment = {**os.environ, "PYTHONPATH": str(unpacked / "src")}
+    ended = subprocess.run(tests, capture_output=True, text=True, check=False, cwd=unpacked, env=environment)
+    assert ended.returncode == 0, ended.stdout
 
 
 USE = """

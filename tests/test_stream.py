@@ -274,13 +274,13 @@ def _loss_of(fitted: Detector, row: Array) -> float:
     ("row", "error", "message"),
     [
         ([1.0, 2.0], ChannelError, r"row must have 53 values, one per channel; got shape \(2,\)"),
-        ({"LIT101": 1.0}, ChannelError, "missing: FIT101, MV101"),
+        ({"LIT101": 1.0}, ChannelError, "missing: 'FIT101', 'MV101'"),
         (["x"] * 53, InputError, "row must hold numbers"),
         ("1" * 53, InputError, "row must be a sequence, an array or a mapping"),
         (set(range(53)), InputError, "row must be a sequence, an array or a mapping"),
         ([10**400, *range(52)], InputError, "row must hold numbers"),
         (np.zeros(53, dtype=complex), InputError, "row must hold numbers; got values of type complex128"),
-        (pd.Series(np.zeros(53)), ChannelError, "missing: LIT101"),
+        (pd.Series(np.zeros(53)), ChannelError, "missing: 'LIT101'"),
         (np.zeros((53, 2)), ChannelError, r"got shape \(53, 2\)"),
     ],
 )

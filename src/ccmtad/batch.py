@@ -1,7 +1,7 @@
 """A whole series judged at once, with the answer a stream would have given row by row."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from .calibrate.limits import Tails
 from .compiled import available
 from .conditions import condition_event
 from .frame import Frame
-from .model import Model, Series
+from .model import BLOCK, Model, Series
 from .network.engine import Reconstructor
 from .prepare import timeline, windows
 from .record import NEVER, readable
@@ -42,6 +42,7 @@ def detect(model: Model, engine: Reconstructor, frame: Frame, progress: Progress
     return detection
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a value of 1e308, scaled: it is clipped
 def compare(
     models: Sequence[Model], engine: Reconstructor, frame: Frame, progress: Progress | None = None
 ) -> list[Detection]:
@@ -54,7 +55,7 @@ def compare(
         log.warning(
             "recent: %d of %d rows are not later than the ones before them and are ignored", ignored, len(frame)
         )
-    times = None if frame.times is None else frame.times[series.kept]
+    times = frame.times[series.kept] if frame.times is not None and ignored else frame.times
     for i in () if times is None else np.flatnonzero(times[1:] <= times[:-1]).tolist():
         assert times is not None
         log.warning(
@@ -85,13 +86,10 @@ class _Judging:
 
     def __init__(self, model: Model, engine: Reconstructor, series: Series, frame: Frame) -> None:
         self.model, self.engine, self.series, self.frame = model, engine, series, frame
-        self.values = frame.values[series.kept]
-        times = np.full(len(series.kept), NEVER)
-        if frame.times is not None:
-            times = frame.times[series.kept].astype("datetime64[ns]").astype(np.int64)
+        times = np.full(len(series.kept), NEVER) if frame.times is None else frame.times.view(np.int64)
         self.fold = Fold(
-            model.calibration.rules, model.limits, model.combiner.unit, self.values, series.start, series.kept, times,
-            series.present, available(),
+            model.calibration.rules, model.limits, model.combiner.unit, series.start, series.kept,
+            times if len(times) == len(series.kept) else times[series.kept], series.present, available(),
         )  # fmt: skip
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
         self.alarmed: dict[int, _Alarmed] = {}  # by excursion
@@ -109,7 +107,7 @@ class _Judging:
             return
         there = rows[which]
         present = None if self.series.present is None else self.series.present[there]
-        whole = self.model.unclipped(self.values[there], error[which])
+        whole = self.model.unclipped(self._values(there), error[which])
         self.sizes[there] = combiner.loss(whole, present)
         of = excursion[there - first]
         for one in np.unique(of).tolist():
@@ -121,6 +119,11 @@ class _Judging:
                     alarmed.blame += self._put_back(int(there[i]), whole[i])
             seen = whole[mine] if present is None else np.where(present[mine], whole[mine], 0.0)
             alarmed.take(seen, there[mine], difference[which][mine])
+
+    def _values(self, rows: Any) -> Floats:
+        """Of rows of the series, as they came."""
+        values: Floats = self.frame.values[self.series.kept[rows]]
+        return values
 
     def _put_back(self, row: int, error: Floats) -> Floats:
         """Which channel did it."""
@@ -135,7 +138,9 @@ class _Judging:
     def _go(self, loss: Floats, end: int, first: int = 0, error: NDArray[Any] = NO_ERRORS) -> None:
         """On to the row before `end`; events of other kinds are kept as they end."""
         while self.fold.done < end:
-            for kind, change in enumerate(self.fold.take(loss, end, first, error)):
+            upto = min(self.fold.done + BLOCK, end)
+            values = self._values(slice(self.fold.done, upto))
+            for kind, change in enumerate(self.fold.take(loss, values, upto, first, error)):
                 if change == events.FINAL:
                     self.others.append(self._other(kind))
 
@@ -149,23 +154,25 @@ class _Judging:
         still = [kind for kind in range(len(KINDS)) if readable(self.fold.signals.conditions[0], kind).open]
         model, series, frame, scores = self.model, self.series, self.frame, self.fold.judged(loss)
         spans = events.find(scores.score, scores.evidence, scores.alarm, self.sizes)
-        found = [self._event(span) for span in spans] + self.others + [self._other(kind) for kind in still]
+        found = [*self._events(spans), *self.others, *(self._other(kind) for kind in still)]
 
         def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
             """One value per input row; late and duplicate rows get the default."""
+            if len(values) == len(frame):
+                return values
             out = np.full(len(frame), default, dtype=values.dtype)
             out[series.kept] = values
             return out
 
         alarms = {"anomaly": spread(scores.alarm, False)}
-        alarms |= {kind: spread(self.fold.others[:, i], False) for i, kind in enumerate(KINDS)}
+        alarms |= {kind: spread(self.fold.others[:, i].copy(), False) for i, kind in enumerate(KINDS)}
         label = spread(events.label(spans, len(scores.loss)), False)
         for kind in KINDS:
             label |= alarms[kind]
         return Detection(
             loss=spread(scores.loss, np.nan),
             pvalue=spread(scores.pvalue, 1.0),
-            evidence=spread(np.nan_to_num(scores.evidence, nan=0.0), 0.0),
+            evidence=spread(np.nan_to_num(scores.evidence, copy=False, nan=0.0), 0.0),
             score=spread(scores.score, 0.0),
             alarm=np.logical_or.reduce(list(alarms.values())),
             label=label,
@@ -180,15 +187,21 @@ class _Judging:
             _reconstruct=partial(_reconstruct, self.engine, model, series),
         )
 
-    def _event(self, span: events.Span) -> Event:
+    def _events(self, spans: Sequence[events.Span]) -> Iterator[Event]:
+        excursion, counted = 0, 0  # as `take` counted them
+        for one in spans:
+            excursion += int((self.fold.score[counted : one.alarm + 1] <= 0.0).sum())
+            counted = one.alarm + 1
+            yield self._event(one, self.alarmed[excursion])
+
+    def _event(self, span: events.Span, alarmed: "_Alarmed") -> Event:
         series, times = self.series, self.frame.times
         start, raised, offset = (int(series.kept[i]) for i in (span.onset, span.alarm, span.offset))
         rows = (start, raised, None if span.open else offset)
         stamps = tuple(None if times is None or row is None else times[row] for row in rows)
         measured = events.measures(span, self.model.calibration.typical)
-        alarmed = self.alarmed[int((self.fold.score[: span.alarm + 1] <= 0.0).sum())]
-        channels = np.arange(self.values.shape[1])
-        peak, values = alarmed.row, self.values[alarmed.row, channels]
+        channels = np.arange(len(self.model.channels))
+        peak, values = alarmed.row, self.frame.values[series.kept[alarmed.row], channels]
         scaled = self.series.rows[peak, channels]
         values = np.where(np.isnan(values), self.model.scaler.undo(scaled), values)  # held
         expected = self.model.scaler.undo(scaled - alarmed.difference)
@@ -249,6 +262,7 @@ def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
     return series
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:
     """(rows, channels) of the input rows `first` to `last`, in the input's units; NaN where they are not judged."""
     out = np.full((last - first + 1, series.rows.shape[1]), np.nan)
@@ -259,6 +273,7 @@ def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int
     return out
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _blame(engine: Reconstructor, model: Model, series: Series, frame: Frame) -> Errors:
     out = np.zeros((len(frame), series.rows.shape[1]), dtype=np.float32)
     for where, error in engine.errors(series.rows, series.ends):

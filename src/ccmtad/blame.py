@@ -30,6 +30,7 @@ def times_asked(alarmed: int) -> int:
     return alarmed.bit_length()
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def put_back(model: Model, engine: Reconstructor, rows: Rows, expected: Rows, error: Floats, present: Bools) -> Floats:
     """(channels,): how much of the error of the newest row goes away with each channel, as shares.
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from . import batch, files, model_file
+from . import batch, files, model_file, model_reading
 from .calibrate import unlike
 from .calibrate.calibration import Calibration
 from .calibrate.feedback import in_force
@@ -238,14 +238,14 @@ class Detector:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Reads a model that `save` wrote. Nothing in the file is executed; it needs no torch."""
-        model, extra = model_file.loads(files.read(path), f"model file {str(path)!r}")
+        model, extra = model_file.loads(files.read(path, model_file.MAGIC), f"model file {str(path)!r}")
         try:
             detector = cls(**extra["params"])
             # What the preset says today may not be what it said when the file was written.
             today = asdict(detector.settings)
             detector.set_params(**{n: v for n, v in asdict(model.settings).items() if today[n] != v})
-            detector._history = tuple(Epoch(**epoch) for epoch in extra["history"])
-        except (KeyError, TypeError, SettingError) as error:
+            detector._history = model_reading.epochs(extra["history"])
+        except (LookupError, TypeError, SettingError) as error:
             raise FileError(f"model file {str(path)!r} must hold the detector's settings; got {error}") from error
         detector._model = model
         return detector

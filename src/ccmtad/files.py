@@ -52,12 +52,16 @@ def open_sealed(data: bytes, magic: bytes, version: int, what: str) -> tuple[Arr
     try:
         arrays = safetensors.numpy.load(payload)
         length = int.from_bytes(payload[:8], "little")
-        facts = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"]["facts"])
-    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        facts = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"]["facts"], parse_constant=_refuse)
+    except (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{what} must hold arrays and facts as ccmtad writes them; got {error}") from error
     if not isinstance(facts, dict):
         raise FileError(f"{what} must hold its facts as an object; got {type(facts).__name__}")
     return arrays, facts
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant}, which is no number")
 
 
 def digest(data: bytes) -> str:
@@ -101,10 +105,12 @@ def write(data: bytes, path: str | Path) -> None:
         ) from error
 
 
-def read(path: str | Path) -> bytes:
-    """The bytes of a file."""
+def read(path: str | Path, magic: bytes = b"") -> bytes:
+    """The bytes of a file; no more than the first of one that does not begin with `magic`, however long it is."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            first = file.read(len(magic))
+            return first + file.read() if first == magic else first
     except (OSError, ValueError) as error:
         raise FileError(
             f"path must be readable; got {str(path)!r}: {getattr(error, 'strerror', None) or error}"

@@ -13,7 +13,7 @@ from . import batch
 from .calibrate.calibration import Calibration
 from .errors import InputError, MissingExtraError
 from .frame import Frame
-from .model import Model, Series, prepare, series
+from .model import Model, Series, check_state, prepare, series
 from .network import clusterings, clusters, linear
 from .network.clusters import Clusters
 from .network.engine import Engine, Reconstructor
@@ -70,6 +70,7 @@ class TrainingSeries:
     @classmethod
     def of(cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None) -> "TrainingSeries":
         """Prepares a series; rows marked `bad` enter no window and no statistic."""
+        check_state(settings, len(frame.channels))
         longest = timeline.longest_pause(timeline.median_period(frame.times), settings.gap)
         kept = timeline.kept(frame.times, len(frame), longest)
         if not kept.all():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
-from .wording import some
+from .wording import got, is_text, some
 
 if TYPE_CHECKING:
     import narwhals as nw  # a user who has no table needs no narwhals
@@ -97,7 +97,7 @@ class Frame:
             raise ChannelError(f"{argument} must have the channels of the fitted data; {'; '.join(parts)}")
         position = {name: i for i, name in enumerate(self.channels)}
         order = [position[name] for name in channels]
-        return type(self)(np.ascontiguousarray(self.values[:, order]), tuple(channels), self.times)
+        return type(self)(np.take(self.values, order, axis=1), tuple(channels), self.times)
 
 
 def _from_array(table: Any, argument: str) -> Parts:
@@ -157,16 +157,12 @@ def _numbers(column: "nw.Series[Any]", name: str, argument: str) -> Floats:
     if column.dtype == nw.Object:  # pandas columns that mix None, numbers, or worse
         values = column.to_list()
         missing = column.is_null().to_list()
-        wrong = next((v for v, gone in zip(values, missing, strict=True) if not gone and not _is_number(v)), None)
+        wrong = next((v for v, gone in zip(values, missing, strict=True) if not gone and not isinstance(v, Real)), None)
         if wrong is None:
             return np.array([np.nan if gone else float(v) for v, gone in zip(values, missing, strict=True)])
     else:
         wrong = next(value for value in column.to_list() if value is not None)
     raise InputError(f"{argument} must hold numbers; column {name!r} holds {wrong!r} ({column.dtype})")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real)
 
 
 def _times(column: "nw.Series[Any]", argument: str) -> Times:
@@ -218,10 +214,13 @@ def nanoseconds(time: object) -> int | None:
     if time is None:
         return None
     usual = time.item() if type(time) is np.datetime64 and time.dtype == NANOSECONDS else None  # quickly
-    found = _moment(time) if usual is None else usual
+    try:
+        found = _moment(time) if usual is None else usual
+    except Exception:  # as odd as its class may be
+        found = None
     if found is None or abs(found) >= LATEST * 1e9:
         raise InputError(
-            f"time must be a datetime, an ISO date and time, or seconds since 1970, from 1678 to 2261; got {time!r}"
+            f"time must be a datetime, an ISO date and time, or seconds since 1970, from 1678 to 2261; got {got(time)}"
         )
     return found
 
@@ -229,22 +228,20 @@ def nanoseconds(time: object) -> int | None:
 def _moment(time: object) -> int | None:
     """Nanoseconds since 1970, as far off as it may be; None for what is no time."""
     if isinstance(time, str):
-        try:
-            time = datetime.fromisoformat(time)
-        except ValueError:
-            return None
-    if isinstance(time, bool | np.bool_) or type(time).__name__ == "NaTType":  # pandas' NaT is a datetime
+        time = datetime.fromisoformat(time)
+    if isinstance(time, bool | np.bool_ | np.timedelta64) or type(time).__name__ == "NaTType":  # pandas' is a datetime
         return None
     if isinstance(time, datetime):
         aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
         since = aware - datetime(1970, 1, 1, tzinfo=UTC)
         microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
         return microseconds * 1_000 + int(getattr(time, "nanosecond", 0))  # pandas has those
-    if isinstance(time, Real) and np.isfinite(float(time)):
+    if isinstance(time, Real) and abs(float(time)) < LATEST:
         return round(float(time) * 1e9)
     if isinstance(time, np.datetime64) and not np.isnat(time):
-        seconds = int(time.astype("datetime64[s]").astype(np.int64))
-        if abs(seconds) < LATEST:
+        fine = np.datetime_data(time.dtype)[0] in ("ps", "fs", "as")  # too fine to be far off
+        years = 0 if fine else int(time.astype("datetime64[Y]").astype(np.int64))  # a far one would wrap in seconds
+        if abs(years) < 300 and abs(int(time.astype("datetime64[s]").astype(np.int64))) < LATEST:
             return int(time.astype("datetime64[ns]").astype(np.int64))
     return None
 
@@ -284,6 +281,8 @@ def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> N
         raise InputError(f"{argument} must have at least one row; got none")
     if len(channels) != width or len(set(channels)) != width:
         raise InputError(f"{argument} must have {width} distinct channel names; got {some(list(channels))}")
+    if not all(map(is_text, channels)):
+        raise InputError(f"{argument} must have channel names that can be written; got {some(list(channels))}")
     infinite = np.isinf(values)
     if infinite.any():
         row, channel = (int(i) for i in np.argwhere(infinite)[0])

@@ -23,7 +23,7 @@ from .score import events, step, tracks
 from .score.events import CHANGES
 from .score.signals import CONDITION, Signals, beyond_at_once
 from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain, told_apart
-from .wording import span
+from .wording import printable, span
 
 __all__ = ["ACCEPTED", "AHEAD", "ARRAYS", "RIGHT_AGAIN", "SIGNALS", "Lanes", "Taken"]
 
@@ -107,6 +107,7 @@ class Lanes:
             return Taken(self, lanes, values, answers, x, back, errors, present)
         return self._update_in_parts(lanes, values, times, slots, x, present)
 
+    @np.errstate(over="ignore", invalid="ignore")  # a value of 1e308, scaled: it is clipped
     def _update_in_parts(
         self, lanes: Ints, values: Floats, times: Ints, slots: Ints, x: NDArray[np.float32], present: Bools
     ) -> "Taken":
@@ -174,7 +175,7 @@ class Lanes:
             (int(life.start), int(life.alarm), ended),
             tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
             self.model.channels,
-            self.blame[lane] / times_asked(int(life.alarmed)),
+            self.blame[lane] / max(times_asked(int(life.alarmed)), 1),
             self.model.peaks(self.peaks[lane]),
             **events.measures(life, self.model.calibration.typical),
         )
@@ -284,6 +285,7 @@ class Taken:
                 if answer.changes:
                     yield number, answer.changes, answer.anomaly
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _in_alarm(self, number: int, lane: int) -> None:
         """Keeps what each channel did at its worst."""
         life = readable(self.of.memory.streams, lane)
@@ -332,6 +334,7 @@ class Taken:
             return self.answers[number].item()  # type: ignore[no-any-return]
         return tuple(vars(self.answers[number]).values())
 
+    @np.errstate(over="ignore", invalid="ignore")
     def blame(self, number: int) -> NDArray[np.float32]:
         """(channels,): each channel's share of the loss of a row; 0 where the row was not judged."""
         if not self.answer(number)[1]:
@@ -351,6 +354,6 @@ class Taken:
         if gone:
             missing, present = ~np.isfinite(self.values[number]), self.present[number]
             for what, which in (("last value held", missing & present), ("left out", ~present)):
-                names = ", ".join(self.of.model.channels[i] for i in np.flatnonzero(which))
+                names = ", ".join(printable(self.of.model.channels[i]) for i in np.flatnonzero(which))
                 notes += [f"missing, {what}: {names}"] * bool(names)
         return (*notes, *[ACCEPTED] * accepting)

@@ -14,6 +14,7 @@ from .calibrate.calibration import SMALL_SHARE, Calibration
 from .calibrate.feedback import Verdict, merged, milder
 from .calibrate.limits import Tails, nothing
 from .calibrate.sight import TIMES, rows_to_alarm
+from .errors import SettingError
 from .frame import Frame
 from .network.clusters import Clusters
 from .network.engine import Engine
@@ -24,7 +25,10 @@ from .results import Learnt
 from .score.combine import LARGEST_LOSS, Combiner
 from .settings import Settings
 
-__all__ = ["Model", "Series", "prepare", "reference_name", "series"]
+__all__ = ["BLOCK", "Model", "Series", "check_state", "prepare", "reference_name", "series"]
+
+BLOCK = 4_096  # rows that are made ready at a time
+LARGEST_STATE = 2**28  # bytes that one stream remembers
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +167,7 @@ class Model:
             whole: NDArray[np.float64] = np.minimum(np.square(np.sqrt(error) + over), LARGEST_LOSS * self.combiner.unit)
         return whole
 
+    @np.errstate(over="ignore", invalid="ignore")
     def peaks(self, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest squared errors of an event, with the values there, as an event tells them: in units of the
         channel's usual error."""
@@ -189,6 +194,14 @@ class Model:
         return series(frame, self.scaler, self.fallback, self.period, self.settings)
 
 
+def check_state(settings: Settings, channels: int) -> None:
+    """Whether what a stream has to remember of so many channels stays within reason."""
+    for name, kept in (("smooth", settings.smooth), ("window", settings.window)):
+        if 8 * kept * channels > LARGEST_STATE:
+            most = LARGEST_STATE // (8 * channels)
+            raise SettingError(f"{name} must be at most {most:,} rows for {channels:,} channels; got {kept:,}")
+
+
 def reference_name(track: int) -> str:
     """What the normal losses of a track are called in files."""
     return "calibration.reference" if track == 0 else f"calibration.reference.{track}"
@@ -197,17 +210,34 @@ def reference_name(track: int) -> str:
 def series(
     frame: Frame, scaler: Scaler, fallback: NDArray[np.float64], period: float | None, settings: Settings
 ) -> Series:
-    """Drops late rows, holds missing values, scales, and finds the windows."""
+    """Drops late rows, holds missing values, scales, and finds the windows: a few thousand rows at a time, so that
+    nothing of the size of the data is made but what the network takes."""
     longest = timeline.longest_pause(period, settings.gap)
     kept = np.flatnonzero(timeline.kept(frame.times, len(frame), longest))
-    times = None if frame.times is None else frame.times[kept]
+    times = frame.times if frame.times is None or len(kept) == len(frame) else frame.times[kept]
     start = timeline.starts(times, len(kept), longest)
-    values, present = missing.hold(frame.values[kept], settings.hold_rows, start, fallback)
-    rows = prepare(values, start, scaler, settings)
     ends = windows.ends(start, settings.window)
-    return Series(kept, rows, None if present.all() else present, ends, start)
+    rows, present = np.empty((len(kept), len(fallback)), dtype=np.float32), None
+    holding, before = missing.Holding(settings.hold_rows, fallback), np.empty((0, len(fallback)))
+    # An average that looks ahead is made of the whole series; it is for reproduction only.
+    block = max(BLOCK, 4 * settings.smooth) if settings.online else max(len(kept), 1)
+    for first in range(0, len(kept), block):
+        part = slice(first, min(first + block, len(kept)))
+        values, there = holding.take(frame.values[kept[part]], start[part])
+        # An average reaches back over the rows before, no further than their start.
+        reach = slice(part.start - len(before), part.stop)
+        whole = np.concatenate([before, values]) if len(before) else values
+        begins = start[reach].copy()
+        begins[:1] = True
+        rows[part] = prepare(whole, begins, scaler, settings)[len(before) :]
+        before = whole[max(len(whole) - settings.smooth + 1, 0) :] if settings.smooth > 1 else before
+        if there is not None and not there.all():
+            present = np.ones(rows.shape, dtype=np.bool_) if present is None else present
+            present[part] = there
+    return Series(kept, rows, present, ends, start)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a value of 1e308, scaled: it is clipped
 def prepare(
     values: NDArray[np.float64], start: NDArray[np.bool_], scaler: Scaler, settings: Settings
 ) -> NDArray[np.float32]:

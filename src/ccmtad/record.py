@@ -10,21 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FileError
+from .wording import got
 
-__all__ = ["NEVER", "Layout", "Records", "assign", "readable"]
+__all__ = ["MOST_COUNTED", "NEVER", "Layout", "Records", "assign", "readable"]
 
 NEVER = int(np.iinfo(np.int64).min)  # a time that has not come: what numpy calls NaT
 
+MOST_COUNTED = 2**53  # rows: more than any stream lives, and far from where numbers wrap
+LARGEST = float(np.finfo(float).max)
+
 Start = float | int | bool | tuple[float, ...]
+Bounds = tuple[float, float]
 Records = Any  # a structured array where code is compiled, a list of plain objects where it is not
 
 
 class Layout:
     """The fields of a record. The value a field starts as says what it holds: numbers, counts, flags, a few numbers."""
 
-    def __init__(self, *parts: Mapping[str, Any], signed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *parts: Mapping[str, Any], signed: tuple[str, ...] = (), within: Mapping[str, Bounds] | None = None
+    ) -> None:
         self.start: dict[str, Start] = {}
         self.signed = signed  # counts that may be negative: rows and times that have not come
+        self.within = within or {}  # what a number can be, where a step could not go on from any other
         for part in parts:
             twice = self.start.keys() & part.keys()
             assert not twice, f"declared twice: {twice}"
@@ -86,17 +94,19 @@ class Layout:
         for name, start in self.start.items():
             value = told[name]
             if not self._fits(name, value, start):
-                raise FileError(f"snapshot must hold a valid {name}; got something else")
+                raise FileError(f"snapshot must hold a valid {name}; got {got(value)}")
             assign(record, name, list(value) if isinstance(start, tuple) else value)
 
     def _fits(self, name: str, value: object, start: Start) -> bool:
+        low, high = self.within.get(name, (-math.inf, math.inf))
         if isinstance(start, tuple):
-            return isinstance(value, list) and len(value) == len(start) and all(_finite(one) for one in value)
+            return isinstance(value, list) and len(value) == len(start) and all(_inside(x, low, high) for x in value)
         if isinstance(start, bool):
             return isinstance(value, bool)
         if isinstance(start, int):
-            return type(value) is int and abs(value) <= 2**63 and (value >= 0 or name in self.signed)
-        return _finite(value)
+            least, most = (NEVER, -NEVER - 1) if name in self.signed else (0, MOST_COUNTED)
+            return type(value) is int and least <= value <= most
+        return _inside(value, low, high)
 
 
 def assign(record: Any, name: str, value: Any) -> None:
@@ -112,5 +122,6 @@ def readable(records: Records, number: int) -> Any:
     return records[number] if isinstance(records, list) else records.view(np.recarray)[number]
 
 
-def _finite(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+def _inside(value: object, low: float, high: float) -> bool:
+    """Whether it is a number, a finite one, and within the bounds."""
+    return type(value) in (float, int) and -LARGEST <= value <= LARGEST and low <= value <= high  # type: ignore[operator]

@@ -18,7 +18,7 @@ from .score.events import What
 from .score.health import Health
 from .score.health import read as read_health
 from .settings import Settings
-from .wording import count, iso, lasting, listed, moment, number
+from .wording import count, iso, lasting, listed, moment, number, printable
 
 __all__ = [
     "EVENT_COLUMNS",
@@ -172,10 +172,10 @@ class Event:
         blamed = [
             name for name, share in zip(self.channels[1:3], self.blame[1:], strict=False) if share >= WORTH_A_WORD
         ]
-        return f"; also {' and '.join(blamed)}" if blamed else ""
+        return f"; also {' and '.join(map(printable, blamed))}" if blamed else ""
 
     def _what(self) -> str:
-        first = self.channels[0] if self.channels else "no channel"
+        first = printable(self.channels[0]) if self.channels else "no channel"
         peak = self.peaks[0] if self.peaks else None
         if self.kind == "signal lost":
             return f"{listed(self.channels)} missing" if self.channels else "no rows at all"

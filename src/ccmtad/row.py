@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError
+from .wording import got, some
 
 __all__ = ["values_of"]
 
@@ -23,12 +24,11 @@ def values_of(row: Any, channels: tuple[str, ...]) -> Floats:
         missing = [name for name in channels if name not in row]
         extra = [str(name) for name in row if name not in channels]
         if missing or extra:
-            parts = [f"missing: {', '.join(missing)}"] * bool(missing)
-            parts += [f"not fitted: {', '.join(extra)}"] * bool(extra)
+            parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
             raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
         row = [row[name] for name in channels]
     if isinstance(row, str | bytes | Set):
-        raise InputError(f"row must be a sequence, an array or a mapping by channel name; got {row!r}")
+        raise InputError(f"row must be a sequence, an array or a mapping by channel name; got {got(row)}")
     try:
         if isinstance(row, np.ma.MaskedArray):
             row = np.ma.filled(row.astype(np.float64), np.nan)

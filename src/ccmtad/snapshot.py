@@ -11,7 +11,9 @@ from .errors import FileError
 from .files import open_sealed, seal
 from .lanes import ARRAYS, SIGNALS, Lanes
 from .model_file import fingerprint_before_3
-from .record import NEVER
+from .record import MOST_COUNTED, NEVER
+from .score import signals
+from .score.level import LEVELS
 
 __all__ = ["MAGIC", "VERSION", "restore", "take"]
 
@@ -45,12 +47,12 @@ def restore(lanes: Lanes, lane: int, data: bytes) -> None:
         if old:
             arrays, facts = _of_version_2(lanes, arrays, facts)
         _check_arrays(arrays, before[0])
-        said = feedback.verdicts(facts.get("feedback", ()))
+        _check_numbers(lanes, arrays, facts)
+        said = feedback.verdicts(facts.get("feedback", []))
         lanes.restore(lane, arrays, facts)
-        _check_counts(lanes, facts)
         if said:
             lanes.heed(said)  # with what the model was told since: the union
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         lanes.restore(lane, *before)
         if isinstance(error, FileError):
             raise
@@ -65,11 +67,20 @@ def _check_arrays(arrays: Arrays, like: Arrays) -> None:
         _check(bool(new.shape == usual.shape and new.dtype == usual.dtype and whole), name)
 
 
-def _check_counts(lanes: Lanes, facts: Mapping[str, Any]) -> None:
-    """Numbers that places are found by."""
-    settle = lanes.model.settings.settle
-    for track in facts["tracks"]:
-        _check(track["settled"] <= settle, "settled")
+def _check_numbers(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> None:
+    """Those that places are found by, and those that a step could not go on from."""
+    settle, rows = lanes.model.settings.settle, facts["stream"]["rows"]
+    for track, settling in zip(facts["tracks"], arrays["settling"], strict=True):
+        settled = track["settled"]
+        _check(type(settled) is int and 0 <= settled <= settle, "settled")
+        ordered = settling[:settled]
+        _check(bool((np.diff(ordered) >= 0).all() and (np.abs(ordered) <= LEVELS[1] + 1).all()), "settling")
+    for name in ("age", "counts"):
+        _check(bool((arrays[name] >= -1).all() and (arrays[name] <= MOST_COUNTED).all()), name)
+    for name in ("recent", "blame"):
+        _check(bool((arrays[name] >= 0).all()), name)
+    _check(bool((arrays["peaks"][0] >= 0).all()), "peaks")
+    _check(type(rows) is int and signals.possible(arrays["traces"], rows), "traces")
 
 
 def _check(right: bool, name: str) -> None:

@@ -29,7 +29,7 @@ FIELDS = {
     "rows": 0, "late": 0, "gaps": 0, "missing": 0,  # what a tally tells
     "filled": 0,  # rows since the start of this stretch
 }  # fmt: skip
-LAYOUT = Layout(FIELDS, timeline.FIELDS, step.FIELDS, signed=(*timeline.SIGNED, *events.SIGNED))
+LAYOUT = Layout(FIELDS, timeline.FIELDS, step.FIELDS, signed=(*timeline.SIGNED, *events.SIGNED), within=step.WITHIN)
 
 ANSWER = Layout(
     {

@@ -5,7 +5,38 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-__all__ = ["count", "iso", "lasting", "listed", "moment", "now", "number", "some", "span", "stamp"]
+__all__ = [
+    "count", "got", "is_text", "iso", "lasting", "listed", "moment", "now", "number", "printable", "some", "span",
+    "stamp",
+]  # fmt: skip
+
+HARMLESS = "\u200c\u200d\u00a0\u3000"  # joiners and blanks, needed to write some languages
+LONGEST_VALUE = 120  # characters of a wrong value that an error repeats
+
+
+def printable(text: str) -> str:
+    """What may go to a terminal, a log or a page: codes that would move the cursor, colour, ring, turn the direction of
+    writing or begin another line are written as escapes, as `repr` writes them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in HARMLESS else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+def is_text(value: object) -> bool:
+    """Whether it can be written: half a character (a lone surrogate, as in a file name that is not UTF-8) cannot."""
+    return isinstance(value, str) and not any("\ud800" <= one <= "\udfff" for one in value)
+
+
+def got(value: object) -> str:
+    """A wrong value as an error tells it: never an error of its own, never a page."""
+    try:
+        text = repr(value)
+    except Exception:  # whatever its class may do; a whole number of 5,000 figures
+        text = f"a value of type {type(value).__name__}"
+    text = printable(text)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def stamp(time: np.datetime64) -> str:
@@ -72,6 +103,6 @@ def number(value: float) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """The first names as they are, and how many more there are."""
-    shown = ", ".join(names[:most])
+    """The first names, and how many more there are."""
+    shown = ", ".join(map(printable, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -225,7 +225,7 @@ def test_an_output_never_replaces_what_is_read(run: Run, model: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "window=1"], "window must be a whole number of at least 2; got 1"),
+        (["--set", "window=1"], "window must be a whole number from 2 to 10000; got 1"),
         (["--set", "colour=red"], "colour is not a setting"),
         (["--set", "window"], "a setting must read NAME=VALUE; got 'window'"),
         (["--preset", "best"], "preset must be one of 'default', 'paper'; got 'best'"),

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..score.combine import Combiner
+from ..score.combine import LARGEST_LOSS, Combiner
 from ..score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, MIDDLE, STEP, STILL_LIMIT
+from ..wording import got, is_text
 from .calibration import Calibration
 
 __all__ = ["Verdict", "Word", "in_force", "merged", "milder", "plain", "verdicts"]
@@ -21,6 +22,7 @@ __all__ = ["Verdict", "Word", "in_force", "merged", "milder", "plain", "verdicts
 Floats = NDArray[np.float64]
 Word = Literal["dismissed", "confirmed", "undone"]
 
+LARGEST_SIZE = 1e150  # of an error in units of the usual one: its square is a number
 ROOM = 1.1  # times as far as the event came, and no further
 LOST, FROZEN, UNLIKE = KINDS
 
@@ -64,19 +66,19 @@ def milder(
         if one.word != "dismissed":
             continue
         if one.kind == UNLIKE:
-            unlike = max(unlike, 2.0 * float(np.log(ROOM * one.severity)))
+            unlike = max(unlike, 2.0 * float(np.log(max(ROOM * one.severity, 1.0))))
         for name, times, value, expected in zip(one.channels, one.times, one.values, one.expected, strict=True):
             if name not in place:
                 continue
             c = place[name]
             if one.kind in (LOST, FROZEN):
-                limits[GONE_LIMIT if one.kind == LOST else STILL_LIMIT, c] *= ROOM * one.severity
+                limits[GONE_LIMIT if one.kind == LOST else STILL_LIMIT, c] *= max(ROOM * one.severity, 1.0)
             elif one.kind != UNLIKE and times is not None:
-                error = (ROOM * times) ** 2 * combiner.unit[c]
-                unit[c] = max(unit[c], error / calibration.quiet)
+                error = min((ROOM * times) ** 2 * float(combiner.unit[c]), LARGEST_LOSS)
+                unit[c] = max(unit[c], min(error / calibration.quiet, LARGEST_LOSS))
                 limits[ERROR, c] = max(limits[ERROR, c], error)
                 if value is not None and expected is not None:
-                    away = value - limits[MIDDLE, c]
+                    away = value - float(limits[MIDDLE, c])
                     side = ABOVE if away > 0 else BELOW
                     limits[side, c] = max(limits[side, c], ROOM * abs(away))
                     limits[STEP, c] = max(limits[STEP, c], ROOM * abs(value - expected))
@@ -88,28 +90,59 @@ def plain(said: Iterable[Verdict]) -> list[dict[str, Any]]:
     return [asdict(one) for one in said]
 
 
-def verdicts(told: Any) -> tuple[Verdict, ...]:
+def verdicts(told: object) -> tuple[Verdict, ...]:
     """What `plain` wrote."""
+    if not isinstance(told, list):
+        raise FileError(f"feedback must be a list of verdicts; got {got(told)}")
     try:
         return tuple(_verdict(one) for one in told)
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise FileError(f"feedback must hold whole verdicts; got one without {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
         raise FileError(f"feedback must hold whole verdicts; got {error}") from error
 
 
 def _verdict(told: Mapping[str, Any]) -> Verdict:
+    if not isinstance(told, Mapping):
+        raise TypeError(got(told))
     word = told["word"]
     if word not in ("dismissed", "confirmed", "undone"):
-        raise ValueError(f"the word {word!r}")
-    names = tuple(str(name) for name in told["channels"])
+        raise ValueError(f"the word {got(word)}")
+    names = tuple(_text(name) for name in _list(told["channels"]))
     times, values, expected = (
-        tuple(None if value is None else float(value) for value in told[column])
+        tuple(None if value is None else _number(value) for value in _list(told[column]))
         for column in ("times", "values", "expected")
     )
-    severity = float(told["severity"])
-    numbers = [value for value in (*times, *values, *expected) if value is not None]
-    fits = len(times) == len(values) == len(expected) == len(names)
-    if not np.isfinite([severity, *numbers]).all() or severity < 0 or not fits:
-        raise ValueError("numbers that do not fit")
-    start, end = (None if told[name] is None else str(told[name]) for name in ("start", "end"))
-    said = (str(told["event"]), word, str(told["at"]), str(told["kind"]))
+    severity = _number(told["severity"])
+    for size in (severity, *times):
+        if size is not None and not 0.0 <= size <= LARGEST_SIZE:
+            raise ValueError(f"the size {size:g}")
+    if not len(times) == len(values) == len(expected) == len(names):
+        raise ValueError("numbers that do not fit the channels")
+    start, end = (None if told[name] is None else _moment(told[name]) for name in ("start", "end"))
+    said = (_text(told["event"]), word, _text(told["at"]), _text(told["kind"]))
     return Verdict(*said, severity, names, times, values, expected, start, end)
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{got(value)}, which is no list")
+    return value
+
+
+def _number(value: object) -> float:
+    if type(value) not in (int, float) or not np.isfinite(float(value)):  # type: ignore[arg-type]
+        raise ValueError(f"{got(value)}, which is no number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _text(value: object) -> str:
+    if not is_text(value):
+        raise TypeError(f"{got(value)}, which is no text")
+    return str(value)
+
+
+def _moment(value: object) -> str:
+    """A time as an event tells it."""
+    np.datetime64(_text(value).removesuffix("Z"), "ns")
+    return str(value)

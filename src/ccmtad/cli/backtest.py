@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from ..settings import Budget as Allowance
 from ..wording import moment
@@ -95,7 +94,11 @@ def _print(found: "dict[str, Detection]", own: str) -> None:
         aside = "[yellow]extrapolated[/]" if _supported(one) is False else ""
         fitted = " [dim](fitted)[/]" if name == own else ""
         table.add_row(
-            f"{escape(name)}{fitted}", f"{one.threshold:.3g}", f"{len(one.events):,}", f"{one.alarm.mean():.2%}", aside
+            f"{show.safe(name)}{fitted}",
+            f"{one.threshold:.3g}",
+            f"{len(one.events):,}",
+            f"{one.alarm.mean():.2%}",
+            aside,
         )
     show.out.print(table)
     groups = _together(found)
@@ -104,10 +107,10 @@ def _print(found: "dict[str, Detection]", own: str) -> None:
         show.out.print(
             "\nSeverity (largest error, in usual ones) at each budget; · is no event. Events that overlap share a line."
         )
-        events = show.plain_table("start", "end", *map(escape, found), "most blamed channels", right=tuple(found))
+        events = show.plain_table("start", "end", *map(show.safe, found), "most blamed channels", right=tuple(found))
         for group in sorted(severe, key=lambda group: group.first):
             cells = ["·" if one is None else f"{one.severity:.3g}" for one in (group.by.get(name) for name in found)]
-            events.add_row(*group.bounds(), *cells, escape(", ".join(group.worst.channels[:3])))
+            events.add_row(*group.bounds(), *cells, show.safe(", ".join(group.worst.channels[:3])))
         show.out.print(events)
         if len(groups) > MOST:
             show.out.print(f"({len(groups) - MOST:,} less severe events are left out; --json lists all.)")

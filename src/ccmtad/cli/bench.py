@@ -7,7 +7,6 @@ from types import GenericAlias
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -15,6 +14,8 @@ from ..bench import datasets, methods, protocol
 from ..bench.flags import FLAGS, Flag, plan_of
 from ..bench.run import run
 from ..errors import CcmtadError, InputError
+from ..wording import printable, some
+from . import show as printing
 
 __all__ = ["as_option", "bench"]
 
@@ -33,19 +34,18 @@ def _run(**given: Any) -> None:
     Example: `ccmtad bench run --dataset MSL --method ccmtad --method pca --data datasets -o msl.jsonl`
     """
     plan = plan_of(given)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = printing.console(stderr=True)
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
         task = progress.add_task("starting", total=None)
 
         def tell(done: int, planned: int, record: dict[str, Any]) -> None:
             text = f"{record['dataset']} {record['entity']} seed {record['seed']} {record['method']}"
-            progress.update(task, completed=done, total=planned, description=text)
+            progress.update(task, completed=done, total=planned, description=printable(text))
 
         records = run(plan, given["out"], workers=given["workers"], progress=tell)
-    console.print(
-        f"{len(records)} results in {given['out']}; `ccmtad bench report {given['out']}` makes tables of them."
-    )
+    out = printing.safe(given["out"])
+    console.print(f"{len(records)} results in {out}; `ccmtad bench report {out}` makes tables of them.")
 
 
 def as_option(flag: Flag) -> Parameter:
@@ -81,13 +81,13 @@ def report(
         raise InputError(f"out must end in .md or .html; got {str(out)!r}")
     records = [record for path in results for record in read(path)]
     if not records:
-        raise InputError(f"results must hold at least one record; got none in {', '.join(map(str, results))}")
+        raise InputError(f"results must hold at least one record; got none in {some([str(path) for path in results])}")
     parts = sections(records)
     if out is None:
         typer.echo(markdown(parts))
     else:
         out.write_text(page(parts) if out.suffix == ".html" else markdown(parts), encoding="utf-8")
-        typer.echo(f"wrote {out}")
+        typer.echo(f"wrote {printable(str(out))}")
 
 
 @bench.command("list")
@@ -96,7 +96,7 @@ def show(data: Data = None) -> None:
 
     Example: `ccmtad bench list --data datasets`
     """
-    console = Console()
+    console = printing.console()
     table = Table("dataset", "entities", "", box=None, padding=(0, 2, 0, 0))
     for name in datasets.known():
         found = datasets.find(name, data or Path(os.devnull))
@@ -106,7 +106,7 @@ def show(data: Data = None) -> None:
                 found.read(names[0])
             table.add_row(name, str(len(names)), "")
         except CcmtadError as error:
-            table.add_row(name, "", "missing: " + str(error).rpartition(": ")[2])
+            table.add_row(name, "", printing.safe("missing: " + str(error).rpartition(": ")[2]))
     console.print(table)
     listed = Table("method", "", box=None, padding=(0, 2, 0, 0))
     for method in methods.known().values():

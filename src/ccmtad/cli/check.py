@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from ..settings import Settings
 from ..wording import count
@@ -53,10 +52,10 @@ def check(
         show.as_json({name: [asdict(one) for one in found] for name, found in findings.items()})
     elif not quiet:
         for path, found in zip((data, recent), findings.values(), strict=False):
-            table = show.plain_table("", "", "", title=escape(str(path)))
+            table = show.plain_table("", "", "", title=show.safe(path))
             table.show_header = False
             for one in found:
-                table.add_row(MARKS[one.weight], one.topic, escape(with_flags(one.text)))
+                table.add_row(MARKS[one.weight], one.topic, show.safe(with_flags(one.text)))
             show.out.print(table)
     problems = sum(one.weight == "problem" for found in findings.values() for one in found)
     if not (quiet or json):

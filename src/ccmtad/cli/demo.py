@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -43,7 +42,7 @@ def demo(
         raise MissingExtraError(f"the demo needs {error.name}: pip install 'ccmtad[train,cli]'") from error
 
     show.notes(quiet=False)
-    console = Console()
+    console = show.console()
     if out is not None:
         _prepare(out)
     trial = plant.prepare(seed, train_rows, rows)
@@ -71,7 +70,9 @@ def demo(
     console.print(_summary(judgements))
     if out is not None:
         _keep(trial, detection, out)
-        console.print(f"\nWrote normal.csv, recent.csv, plant.ccm and report.html into {out}.", soft_wrap=True)
+        console.print(
+            f"\nWrote normal.csv, recent.csv, plant.ccm and report.html into {show.safe(out)}.", soft_wrap=True
+        )
 
 
 def _prepare(folder: Path) -> None:

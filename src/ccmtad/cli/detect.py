@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from ..errors import InputError, MissingExtraError
 from ..results import plain
@@ -100,15 +99,15 @@ def _print(found: "Detection", report: Path | None, rows: Path | None) -> None:
                 "new normal from there on: its alarm may have ended although nothing was repaired."
             )
     if found.health.state not in ("healthy", "unknown"):
-        show.out.print(f"[yellow]Calibration is {found.health.state}[/]: {escape(found.health.advice)}.")
+        show.out.print(f"[yellow]Calibration is {found.health.state}[/]: {show.safe(found.health.advice)}.")
     for path in (rows, report):
         if path is not None:
-            show.out.print(f"Wrote {escape(str(path))}.", soft_wrap=True)
+            show.out.print(f"Wrote {show.safe(path)}.", soft_wrap=True)
 
 
 def _allowed(found: "Detection") -> str:
     allowed = found.learnt.allowed
-    return allowed if allowed.startswith("threshold") else f"budget {allowed}"
+    return show.safe(allowed if allowed.startswith("threshold") else f"budget {allowed}")
 
 
 def _write_rows(found: "Detection", path: Path) -> None:

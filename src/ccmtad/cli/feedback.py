@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from ..errors import InputError
 from ..results import Verdict
@@ -63,7 +62,7 @@ def undo(
             raise InputError(f"ids must be of events that something was said of; got {name!r}")
     detector.heed([replace(known[name], word="undone", at=now()) for name in ids]).save(model)
     if not quiet:
-        show.out.print(f"Took back what was said of {escape(listed(ids))}.")
+        show.out.print(f"Took back what was said of {show.safe(listed(ids))}.")
 
 
 def feedback(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
@@ -86,7 +85,7 @@ def feedback(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None
         return
     table = show.plain_table("event", "word", "said at", "channels")
     for one in said:
-        table.add_row(escape(one.event), one.word, one.at, escape(listed(one.channels)))
+        table.add_row(show.safe(one.event), one.word, show.safe(one.at), show.safe(listed(one.channels)))
     show.out.print(table)
 
 
@@ -107,7 +106,7 @@ def _say(word: Any, model: Path, events: Path, ids: list[str] | None, quiet: boo
     detector.heed([_verdict(one, word) for one in chosen]).save(model)
     if not quiet:
         names = listed([one["id"] for one in chosen])
-        show.out.print(f"{word[0].upper()}{word[1:]} {escape(names)}. Wrote {escape(str(model))}.")
+        show.out.print(f"{word[0].upper()}{word[1:]} {show.safe(names)}. Wrote {show.safe(model)}.")
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

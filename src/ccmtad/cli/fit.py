@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from ..errors import InputError
 from ..results import Epoch
@@ -78,11 +77,11 @@ def fit(
     elif not quiet:
         show.out.print(
             f"Learnt {len(frame):,} rows of {len(frame.channels)} channels in {len(detector.clusters_)} clusters; "
-            + ("" if given_threshold else f"budget {detector.settings.budget}, ")
+            + ("" if given_threshold else f"budget {show.safe(detector.settings.budget)}, ")
             + f"threshold {detector.threshold_:.3g}{', given' * given_threshold}."
         )
         show.out.print(show.sight(detector.model_.sight))
-        show.out.print(f"Wrote {escape(str(out))} ({size / 1e6:.2g} MB).", soft_wrap=True)
+        show.out.print(f"Wrote {show.safe(out)} ({size / 1e6:.2g} MB).", soft_wrap=True)
 
 
 def _span(text: str) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.markup import escape
 
 from ..calibrate.feedback import in_force
 from ..settings import Settings
@@ -33,16 +32,16 @@ def inspect(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
         return
     if quiet:
         return
-    show.out.print(f"[bold]{escape(str(model))}[/]")
+    show.out.print(f"[bold]{show.safe(model)}[/]")
     table = show.plain_table("", "")
     table.show_header = False
     for name, text in _lines(facts):
-        table.add_row(f"[dim]{name}[/]", escape(text))
+        table.add_row(f"[dim]{name}[/]", show.safe(text))
     show.out.print(table)
     clusters = show.plain_table("", "", title="\nChannels, by cluster")
     clusters.show_header = False
     for i, group in enumerate(facts["clusters"], 1):
-        clusters.add_row(str(i), escape(", ".join(group)))
+        clusters.add_row(str(i), show.safe(", ".join(group)))
     show.out.print(clusters)
     settings = show.plain_table("", "", "", "", "", "", title="\nSettings (bold: not the default)")
     settings.show_header = False
@@ -50,7 +49,7 @@ def inspect(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
     cells = []
     for name, value in facts["settings"].items():
         bold = value != usual[name]
-        cells += [f"[dim]{name}[/]", f"[bold]{escape(str(value))}[/]" if bold else escape(str(value))]
+        cells += [f"[dim]{name}[/]", f"[bold]{show.safe(value)}[/]" if bold else show.safe(value)]
     cells += [""] * (-len(cells) % 6)
     for first in range(0, len(cells), 6):
         settings.add_row(*cells[first : first + 6])

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from . import show
 from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
@@ -64,5 +63,5 @@ def recalibrate(
     elif not quiet:
         show.out.print(
             f"Calibrated on {len(detector.validation_losses_):,} normal rows; threshold {detector.threshold_:.3g} "
-            f"(was {before:.3g}). Wrote {escape(str(out))}."
+            f"(was {before:.3g}). Wrote {show.safe(out)}."
         )

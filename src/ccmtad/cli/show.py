@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,21 +15,37 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ..results import EVENT_COLUMNS, Event
+from ..wording import printable
 from .wording import with_flags
 
-__all__ = ["EVENTS", "as_json", "err", "events", "finish", "notes", "out", "plain_table", "sight", "working"]
+__all__ = [
+    "EVENTS", "as_json", "console", "err", "events", "finish", "notes", "out", "plain_table", "safe", "sight",
+    "working",
+]  # fmt: skip
 
 EVENTS = 3  # exit code: events were found
 WIDE = 120  # columns where there is no terminal to ask
+# What JSON lets through and a terminal acts on: C1 codes, directions of writing, breaks of lines; half characters.
+CODES = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
+
+
+def console(stderr: bool = False, **more: Any) -> Console:
+    """Standard output or error. A colon in a name begins no emoji."""
+    return Console(stderr=stderr, highlight=False, emoji=False, **more)
 
 
 def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+    made = console(stderr)
+    return made if made.is_terminal else console(stderr, width=WIDE)
 
 
 out = _console(stderr=False)
 err = _console(stderr=True)
+
+
+def safe(text: object) -> str:
+    """What came with data or from a file, as it may stand in what is printed: no markup, no codes of the terminal."""
+    return escape(printable(str(text)))
 
 
 class Tell(Protocol):
@@ -40,7 +58,7 @@ class _Notes(logging.Handler):
     """The library's warnings, as a person reads them."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        err.print(f"[yellow]note:[/] {escape(with_flags(record.getMessage()))}", soft_wrap=True)
+        err.print(f"[yellow]note:[/] {safe(with_flags(record.getMessage()))}", soft_wrap=True)
 
 
 def notes(quiet: bool) -> None:
@@ -53,7 +71,10 @@ def notes(quiet: bool) -> None:
 @contextmanager
 def working(text: str, quiet: bool, total: float | None = 1.0) -> Iterator[Tell]:
     """A progress bar that goes away; without a total, one that only moves."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[more]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[more]}", markup=False),
+        TimeElapsedColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
         task = progress.add_task(text, total=total, more="")
 
@@ -64,8 +85,10 @@ def working(text: str, quiet: bool, total: float | None = 1.0) -> Iterator[Tell]
 
 
 def as_json(value: dict[str, Any]) -> None:
-    """One object, to standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    """One object, to standard output. What a terminal would take for a code is escaped, as JSON escapes it."""
+    utf = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not utf, indent=2, allow_nan=False)
+    typer.echo(CODES.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def plain_table(*names: str, right: tuple[str, ...] = (), title: str | None = None) -> Table:
@@ -87,7 +110,7 @@ def events(found: tuple[Event, ...], most: int = 50) -> Table:
         column.no_wrap = True  # times are never cut: the last column gives way
     severe = sorted(range(len(found)), key=lambda i: -found[i].severity)[:most]
     for i in sorted(severe):
-        table.add_row(str(i + 1), *(escape(column.text(found[i])) for column in told))
+        table.add_row(str(i + 1), *(safe(column.text(found[i])) for column in told))
     return table
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from ..frame import Frame
 from ..settings import Settings
 from . import signals, times, values
@@ -24,12 +26,14 @@ LOOKS: tuple[Look, ...] = (
 )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # values of 1e308: their range is infinite, and that is said
 def examine(frame: Frame, settings: Settings | None = None, *, learning: bool = True) -> tuple[Finding, ...]:
     """Everything worth saying about rows that are to be learnt from; or, not `learning`, only to be judged."""
     looks = LOOKS if learning else ALWAYS
     return tuple(finding for look in looks for finding in look(frame, settings or Settings()))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def compare(train: Frame, recent: Frame, settings: Settings | None = None) -> tuple[Finding, ...]:
     """What sets new rows apart from those that were, or are to be, learnt from."""
     recent = recent.align(train.channels, named=train.named, argument="recent")

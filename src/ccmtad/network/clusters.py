@@ -32,7 +32,8 @@ class Clusters:
     @property
     def members(self) -> tuple[Ints, ...]:
         """The channels of each cluster."""
-        return tuple(np.flatnonzero(self.label == i) for i in range(self.found))
+        order = np.argsort(self.label, kind="stable")
+        return tuple(np.split(order, np.cumsum(np.bincount(self.label))[:-1]))
 
 
 def find(rows: Floats, asked: int | Literal["auto"], how: Clustering, seed: int = 0) -> Clusters:

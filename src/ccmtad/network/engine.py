@@ -268,6 +268,9 @@ class Reconstructor(ABC):
 class Engine(Reconstructor):
     """The trained network."""
 
+    @np.errstate(
+        over="ignore", invalid="ignore"
+    )  # weights that no training leaves: what comes of them is judged as NaN
     def __init__(self, weights: Weights, shape: Architecture, compiled: bool | None = None) -> None:
         """`compiled` says whether to use numba; None: where it is installed."""
         self.compiled = available() if compiled is None else compiled
@@ -286,6 +289,7 @@ class Engine(Reconstructor):
         embedded: Floats = self.embedding(rows).astype(np.float32)
         return embedded
 
+    @np.errstate(over="ignore", invalid="ignore")
     def reconstruct(self, rows: Floats) -> Numbers:
         r0, x = self.embed(rows), rows[self.window - 1 :]
         if self.inner:
@@ -300,6 +304,7 @@ class Engine(Reconstructor):
             r = mixer(r)
         return self.last(x, r0, r[:, -1], None if time is None else time.of_windows(r))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def advance(self, streams: Ints, slots: Ints, ready: NDArray[np.bool_], x: Floats, ring: Floats) -> Numbers:
         """Takes the newest row `x` of each of the `streams`, and reconstructs it where that is `ready`.
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fill", "hold"]
+__all__ = ["Holding", "fill", "hold"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -20,17 +20,39 @@ def fill(values: Floats) -> Floats:
 
 
 def hold(values: Floats, limit: int, start: Bools, fallback: Floats) -> tuple[Floats, Bools]:
-    """Values with each missing one replaced by the channel's last, and which of them may be judged.
+    """Values with each missing one replaced by the channel's last, and which of them may be judged: of a whole series
+    at once."""
+    filled, present = Holding(limit, fallback).take(values, start)
+    return filled, np.ones(values.shape, dtype=np.bool_) if present is None else present
+
+
+class Holding:
+    """A series that comes piece by piece, each missing value replaced by the channel's last.
 
     A value is judged when it is there or at most `limit` rows old. Nothing is held across a start; before a first
     value the channel sits at `fallback`, unjudged.
     """
-    missing = np.isnan(values)
-    if not missing.any():
-        return values, np.ones(values.shape, dtype=np.bool_)
-    age = _age(missing, start)
-    filled = values[np.arange(len(values))[:, None] - np.maximum(age, 0), np.arange(values.shape[1])]
-    return np.where(age < 0, fallback, filled), (age >= 0) & (age <= limit)
+
+    def __init__(self, limit: int, fallback: Floats) -> None:
+        self.limit, self.fallback = limit, fallback
+        self.held, self.age = fallback, np.full(len(fallback), -1)  # at the end of the last piece; -1: no value yet
+
+    def take(self, values: Floats, start: Bools) -> tuple[Floats, Bools | None]:
+        """The next rows, made whole, and which of them may be judged; None: all."""
+        missing = np.isnan(values)
+        if not missing.any():
+            self.held, self.age = values[-1], np.zeros(values.shape[1], dtype=np.int64)
+            return values, None
+        row = np.arange(len(values))[:, None]
+        last = np.maximum.accumulate(np.where(missing, -1, row), axis=0)
+        begin = np.maximum.accumulate(np.where(start, row[:, 0], -1))[:, None]  # -1: in an earlier piece
+        here = (last >= 0) & (last >= begin)
+        before = (last < 0) & (begin < 0) & (self.age >= 0)
+        age = np.where(here, row - last, np.where(before, row + 1 + self.age, -1))
+        filled = np.where(before, self.held, self.fallback)
+        np.copyto(filled, np.take_along_axis(values, np.maximum(last, 0), axis=0), where=here)
+        self.held, self.age = filled[-1], age[-1]
+        return filled, (age >= 0) & (age <= self.limit)
 
 
 def _age(missing: Bools, start: Bools) -> NDArray[np.int64]:

@@ -1,6 +1,5 @@
 """The pictures of a report, as plotly figures. Colours are readable on a light and on a dark page."""
 
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ..results import Detection, Event
+from .text import in_picture
 from .thin import blocks, drawable, extremes
 
 __all__ = ["clusters", "event", "health_share", "health_through_time", "score"]
@@ -84,7 +84,7 @@ def event(found: Detection, one: Event) -> go.Figure:
     rows = rows[(rows >= first) & (rows <= end)]
     names = one.channels[:BLAMED]
     expected = found.reconstruction(first, end)[rows - first]
-    titles = (f"{escape(name)} · {share:.0%} of the loss" for name, share in zip(names, one.blame, strict=False))
+    titles = (f"{in_picture(name)} · {share:.0%} of the loss" for name, share in zip(names, one.blame, strict=False))
     chart = make_subplots(
         rows=len(names) + 1,
         cols=1,
@@ -130,7 +130,7 @@ def clusters(found: Detection) -> go.Figure | None:
         return None
     groups = found.learnt.clusters
     order = [found.channels.index(name) for group in groups for name in group]
-    names = [escape(found.channels[i]) for i in order]
+    names = [in_picture(found.channels[i]) for i in order]
     percent = np.round(correlation[np.ix_(order, order)] * 100).astype(np.int8)
     size = len(names)
     chart = go.Figure(
@@ -239,4 +239,4 @@ def _below() -> dict[str, Any]:
 
 
 def _names(one: Event) -> str:
-    return escape(", ".join(one.channels[:3]))
+    return in_picture(", ".join(one.channels[:3]))

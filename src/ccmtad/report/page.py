@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,6 +16,7 @@ from ..files import write
 from ..results import EVENT_COLUMNS, Detection, Event
 from ..settings import Settings
 from ..wording import moment, span, stamp
+from .text import in_html
 from .thin import drawable
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
     here = files(__package__)
     page = Template(here.joinpath("page.html").read_text(encoding="utf-8"))
     return page.substitute(
-        title=escape(title),
+        title=in_html(title),
         style=here.joinpath("page.css").read_text(encoding="utf-8"),
         script=here.joinpath("page.js").read_text(encoding="utf-8"),
         plotly=get_plotlyjs(),
@@ -63,7 +63,7 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
         thinned=_thinned(result, figures.POINTS),
         events=_events(result, shown, set(drawn)),
         closeups=_closeups(result, drawn),
-        health=escape(f"{result.health.state}: {result.health.advice}"),
+        health=in_html(f"{result.health.state}: {result.health.advice}"),
         state=result.health.state,
         clusters=_clusters(result),
         settings=_settings(result),
@@ -88,7 +88,7 @@ def _summary(found: Detection) -> str:
             "the largest error, in usual ones",
         ),
         ("channels", f"{len(found.channels)}", f"in {len(found.learnt.clusters)} clusters"),
-        ("budget", escape(found.learnt.allowed), _support(found)),
+        ("budget", in_html(found.learnt.allowed), _support(found)),
         ("calibration", found.health.state, "see below"),
     ]
     return (
@@ -153,7 +153,7 @@ def _cells(found: Detection, one: Event) -> list[tuple[str, str]]:
     for column in EVENT_COLUMNS:
         if not column.title:
             continue
-        cell = escape(column.text(one))
+        cell = in_html(column.text(one))
         if column.name == "end" and found.accepted(one):
             cell += f"<br><small>after {found.learnt.settings.accept:,} rows taken for the new normal</small>"
         cells.append((column.title, cell))
@@ -180,12 +180,12 @@ def _closeups(found: Detection, drawn: list[int]) -> str:
 
 
 def _option(one: Event, number: int) -> str:
-    return f"{number}: {escape(moment(one.start, one.start_time))}, severity {one.severity:.3g}"
+    return f"{number}: {in_html(moment(one.start, one.start_time))}, severity {one.severity:.3g}"
 
 
 def _clusters(found: Detection) -> str:
     groups = "".join(
-        f"<li><b>{i}</b> {escape(', '.join(group))}</li>" for i, group in enumerate(found.learnt.clusters, 1)
+        f"<li><b>{i}</b> {in_html(', '.join(group))}</li>" for i, group in enumerate(found.learnt.clusters, 1)
     )
     kept = (
         ""
@@ -201,7 +201,7 @@ def _settings(found: Detection) -> str:
         (name, value, value != usual[name]) for name, value in asdict(learnt.settings).items()
     ]
     cells = "".join(
-        f"<div{' class=changed' * changed}><dt>{name}</dt><dd>{escape(str(value))}</dd></div>"
+        f"<div{' class=changed' * changed}><dt>{name}</dt><dd>{in_html(str(value))}</dd></div>"
         for name, value, changed in rows
     )
     facts = (

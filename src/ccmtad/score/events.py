@@ -6,7 +6,7 @@ file alone decides these: live in `follow`, over a whole series in `find`, and f
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,8 +17,8 @@ from ..compiled import kernel
 from ..record import NEVER
 
 __all__ = [
-    "CHANGES", "FIELDS", "FINAL", "NONE", "OPENED", "SIGNED", "UPDATED", "Span", "What", "bounds", "find", "follow",
-    "label", "measures", "unjudged",
+    "CHANGES", "FIELDS", "FINAL", "NONE", "OPENED", "SIGNED", "UPDATED", "WITHIN", "Span", "What", "bounds", "find",
+    "follow", "label", "measures", "unjudged",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,7 @@ FIELDS = {
     "rising": 0,  # judged rows since the last one with score 0
     "alarmed": 0,  # rows in alarm
 }  # fmt: skip
+WITHIN = {"peak": (0.0, math.inf)}
 SIGNED = tuple(name for name, value in FIELDS.items() if type(value) is int and value < 0)
 
 
@@ -138,16 +139,42 @@ def find(score: Floats, evidence: Floats, alarm: Bools, loss: Floats | None = No
     """
     if not alarm.any():
         return []
-    excursion = np.cumsum(score <= 0.0)  # constant along one stretch of positive scores
-    above = np.flatnonzero(alarm)
-    begins = np.flatnonzero(np.r_[True, np.diff(excursion[above]) > 0])
+    above, quiet = np.flatnonzero(alarm), score <= 0.0
+    apart = np.flatnonzero(
+        np.diff(above) > 1
+    )  # rows in alarm that do not follow each other: was it quiet between them?
+    between = [i + 1 for i in apart.tolist() if quiet[above[i] + 1 : above[i + 1] + 1].any()]
+    begins = np.array([0, *between])
     first, last = above[begins], above[np.r_[begins[1:] - 1, len(above) - 1]]
     peak = np.maximum.reduceat((score if loss is None else loss)[above], begins)
-    onset, offset = bounds(score, evidence)
     return [
-        Span(int(onset[a]), int(a), int(b), int(offset[b]), float(top), bool(b == len(score) - 1))
-        for a, b, top in zip(first, last, peak, strict=True)
+        Span(_onset(quiet, evidence, a), a, b, _offset(evidence, b), float(top), b == len(score) - 1)
+        for a, b, top in zip(first.tolist(), last.tolist(), peak, strict=True)
     ]
+
+
+def _onset(quiet: Bools, evidence: Floats, alarm: int) -> int:
+    """What `bounds` says of one row: the last one up to it with score 0, or the first since one that was not judged."""
+    last_zero = _latest(lambda part: quiet[part], alarm)
+    return max(last_zero, _latest(lambda part: np.isnan(evidence[part]), alarm, last_zero) + 1)
+
+
+def _offset(evidence: Floats, last: int) -> int:
+    """The last row up to this one with positive evidence."""
+    return _latest(lambda part: evidence[part] > 0.0, last)
+
+
+def _latest(true: Callable[[slice], Bools], row: int, least: int = 0) -> int:
+    """The last row, from `least` up to this one, where something is true; -1 where there is none. Looks back no further
+    than it must."""
+    end, size = row + 1, 64
+    while end > max(least, 0):
+        begin = max(end - size, least, 0)
+        found = np.flatnonzero(true(slice(begin, end)))
+        if len(found):
+            return begin + int(found[-1])
+        end, size = begin, 2 * size
+    return -1
 
 
 def label(spans: Sequence[Span], rows: int) -> Bools:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "UNIFORM", "Health", "HealthState", "count", "read", "take", "worst_gap"]
+__all__ = ["FIELDS", "UNIFORM", "WITHIN", "Health", "HealthState", "count", "read", "take", "worst_gap"]
 
 HealthState = Literal["unknown", "healthy", "alarmed", "drifting", "miscalibrated"]
 
@@ -26,6 +26,7 @@ FIELDS = {
     "healthy_rows": 0,  # rows outside events
     "alarmed_share": 0.0,  # of recent rows, those in alarm
 }
+WITHIN = {"shares": (0.0, 1e105), "weight": (1e-3, 1e101), "alarmed_share": (0.0, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def worst_gap(stream: Any, normal: Any) -> float:
     total, below, gap = 0.0, 0.0, 0.0
     for i in range(TENTHS):
         total += stream.shares[i]
+    if total <= 0.0:
+        return 0.0
     for i in range(TENTHS - 1):
         below += stream.shares[i] / total
         if abs(below - normal[i]) > abs(gap):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "TINY", "accepting", "follow", "measure"]
+__all__ = ["FIELDS", "LEVELS", "TINY", "WITHIN", "accepting", "follow", "measure"]
 
 TINY = 1e-12  # a loss; smaller ones are all alike
 FASTER_WHEN_ACCEPTED = 3.0  # times as fast, once an event has become the new normal
@@ -21,6 +21,8 @@ FIELDS = {
     "settled": 0,  # rows that have set it so far
     "high": 0,  # rows above the threshold, up to the newest
 }
+LEVELS = (-745.0, 709.7)  # logarithms whose exponential is a number
+WITHIN = {"level": LEVELS}
 
 
 @kernel

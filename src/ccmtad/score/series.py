@@ -27,13 +27,14 @@ def _fold(
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """From row `begin` on, up to `end` or to the first row that changes an event of another kind than an anomaly.
 
-    `errors` begin at row `first`. `present` is empty where `everything` is. The row that comes next, and the changes.
+    `values` are those of the rows from `begin` to `end`, `errors` begin at row `first`. `present` is empty where
+    `everything` is. The row that comes next, and the changes.
     """
     tables = (references, pvalues, strengths)
     for t in range(begin, end):
         if start[t]:
             signals.forget(traces[0])
-        far, gone, still = sense(values[t], counts[0], since[0], traces[0], limits, numbers[t], times[t])
+        far, gone, still = sense(values[t - begin], counts[0], since[0], traces[0], limits, numbers[t], times[t])
         lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, numbers[t], times[t])
         strange = NONE
         if math.isnan(losses[t]):
@@ -69,7 +70,7 @@ def _fold_plain(
         if start[t]:
             signals.forget(traces[0])
         row, time = int(numbers[t]), int(times[t])
-        far, gone, still = sense_at_once(values[t], counts[0], since[0], traces[0], limits, row, time)
+        far, gone, still = sense_at_once(values[t - begin], counts[0], since[0], traces[0], limits, row, time)
         lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, row, time)
         strange = NONE
         loss = float(losses[t])
@@ -101,15 +102,15 @@ class Fold:
     """The step over a series that comes piece by piece."""
 
     def __init__(
-        self, rules: Rules, limits: Floats, unit: Floats, values: Floats, start: Bools, numbers: Ints, times: Ints,
+        self, rules: Rules, limits: Floats, unit: Floats, start: Bools, numbers: Ints, times: Ints,
         present: Bools | None, compiled: bool,
     ) -> None:  # fmt: skip
-        rows, channels = values.shape
+        rows, channels = len(start), len(unit)
         self.done = 0
         self.memory = rules.memory(LAYOUT, 1, compiled)
         self.signals = Signals.fresh(1, channels, compiled)
         *self._given, self._normal = rules.given(compiled)
-        self._series = limits, unit, np.ascontiguousarray(values), start, numbers, times
+        self._limits, self._series = (limits, unit), (start, numbers, times)
         there = np.empty((0, channels), dtype=np.bool_) if present is None else np.ascontiguousarray(present)
         self._present = there, np.ones(channels, dtype=np.bool_)
         self._run: Any = FOLD.fast if compiled else _fold_plain
@@ -117,16 +118,18 @@ class Fold:
         self.alarm, self.alone = np.zeros(rows, dtype=np.bool_), np.ones(rows)
         self.others = np.zeros((rows, len(KINDS)), dtype=np.bool_)  # whether an event of each other kind is open
 
-    def take(self, loss: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS) -> tuple[int, int, int]:
+    def take(
+        self, loss: Floats, values: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS
+    ) -> tuple[int, int, int]:
         """Goes on to the row before `end`, or stops after a row that changes an event of another kind: the changes.
 
-        `errors` are those of the row `first` and the ones after it. A loss of NaN is a row that could not be judged:
-        the score starts afresh after it.
+        `values` are those of the rows up to there, `errors` those of the row `first` and the ones after it. A loss of
+        NaN is a row that could not be judged: the score starts afresh after it.
         """
         out = self.pvalue, self.evidence, self.score, self.alarm, self.alone, self.others
         self.done, *changes = self._run(
-            *self.memory.all, *self.signals.all, *self._given, *self._series, loss, self.done, end, first,
-            np.ascontiguousarray(errors, dtype=np.float64), *self._present, *out,
+            *self.memory.all, *self.signals.all, *self._given, *self._limits, values, *self._series, loss, self.done,
+            end, first, np.ascontiguousarray(errors, dtype=np.float64), *self._present, *out,
         )  # fmt: skip
         lost, frozen, strange = changes
         return lost, frozen, strange

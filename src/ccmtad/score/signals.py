@@ -20,8 +20,8 @@ from .events import FINAL, NONE, OPENED, UPDATED
 
 __all__ = [
     "ABOVE", "BELOW", "BLAME", "CONDITION", "ERROR", "GONE_LIMIT", "KINDS", "LAST", "LIMITS", "LOST", "MIDDLE", "STEP",
-    "STILL_LIMIT", "STOOD", "UNLIKE", "Signals", "beyond", "beyond_at_once", "conditions", "forget", "sense",
-    "sense_at_once", "unlike",
+    "STILL_LIMIT", "STOOD", "UNLIKE", "Signals", "beyond", "beyond_at_once", "conditions", "forget", "possible",
+    "sense", "sense_at_once", "unlike",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,7 @@ CONDITION = Layout(
         "peak": 0.0,  # how many times as far, or as long, as the limit
     },
     signed=("start", "start_time", "alarm", "alarm_time", "end", "end_time"),
+    within={"peak": (0.0, math.inf)},
 )  # fmt: skip
 
 
@@ -85,6 +86,14 @@ class Signals:
     @property
     def all(self) -> tuple[Any, ...]:
         return self.counts, self.since, self.traces, self.conditions
+
+
+def possible(traces: Floats, row: int) -> bool:
+    """Whether a stream of so many rows can have come to these."""
+    known, told = traces[KNOWN_STILL : KNOWN_ERROR + 1], np.delete(traces, slice(KNOWN_STILL, KNOWN_ERROR + 1), axis=0)
+    latest = row + FORGOTTEN * math.log(FARTHEST)
+    sums = np.vstack([traces[WORSE], traces[BLAME:]])
+    return bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
 
 
 @kernel

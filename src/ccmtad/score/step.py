@@ -16,7 +16,20 @@ from .alarm import decide
 from .level import follow
 from .tracks import LOOK, Track, look
 
-__all__ = ["FIELDS", "Fold", "Judged", "Memory", "Rules", "fold", "judge", "restart", "risen", "unlike", "vitals"]
+__all__ = [
+    "FIELDS",
+    "WITHIN",
+    "Fold",
+    "Judged",
+    "Memory",
+    "Rules",
+    "fold",
+    "judge",
+    "restart",
+    "risen",
+    "unlike",
+    "vitals",
+]
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +43,8 @@ FIELDS = {
     **health.FIELDS,
     **events.FIELDS,
 }
+
+WITHIN = {**health.WITHIN, **events.WITHIN}
 
 RULES = Layout(
     {
@@ -236,7 +251,7 @@ def _fold(
 
 
 FOLD = Entry(_fold)
-LAYOUT = Layout(FIELDS, signed=events.SIGNED)
+LAYOUT = Layout(FIELDS, signed=events.SIGNED, within=WITHIN)
 TOLD_ROWS = 10_000  # rows between two words of progress
 
 

@@ -18,12 +18,15 @@ import numpy as np
 
 from ..errors import SettingError
 from ..registry import names
+from ..wording import got
 from .allowance import Budget
-from .rules import ALPHA, AUTO, DEVICE, FLAG, POSITIVE, SHARE, Rule, between, exactly, one_of, whole
+from .rules import ALPHA, AUTO, DEVICE, FLAG, Rule, between, exactly, one_of, positive, whole
 
 __all__ = ["PRESETS", "Budget", "Settings", "signature"]
 
 EPOCH_WINDOWS = 50_000  # docs/calibration.md has what fewer cost
+MANY = 10**9  # of what costs nothing but time
+REMEMBERED = 100_000  # rows that a stream may have to keep
 
 
 SAME = object()
@@ -43,7 +46,7 @@ class Settings:
 
     budget: str = _setting("1/10000 rows", None, 'acceptable false alarms: "1/10000 rows", "1/week"')
     threshold: float | Literal["auto"] = _setting(
-        "auto", AUTO | POSITIVE, 'score above which an alarm is raised; "auto" follows from the budget'
+        "auto", AUTO | positive(1e100), 'score above which an alarm is raised; "auto" follows from the budget'
     )
     adapt: bool | None = _setting(
         None,
@@ -52,27 +55,32 @@ class Settings:
         paper=False,
         live=False,  # settle, drift and accept say it
     )
-    window: int = _setting(24, whole(2), "rows the network sees; it reconstructs the newest of them")
-    width: int = _setting(64, whole(1), "embedding dimensions", paper=256)
-    epochs: int = _setting(10, whole(1), "passes over the training windows", paper=30, live=False)
+    window: int = _setting(24, whole(2, 10_000), "rows the network sees; it reconstructs the newest of them")
+    width: int = _setting(64, whole(1, REMEMBERED), "embedding dimensions", paper=256)
+    epochs: int = _setting(10, whole(1, MANY), "passes over the training windows", paper=30, live=False)
     clusters: int | Literal["auto"] = _setting(
-        "auto", AUTO | whole(1), 'channel clusters; "auto" chooses 2 to 10 by silhouette', live=False
+        "auto", AUTO | whole(1, REMEMBERED), 'channel clusters; "auto" chooses 2 to 10 by silhouette', live=False
     )
-    smooth: int = _setting(1, whole(1), "rows of the moving average; 1 is none")
-    duration: int = _setting(1, whole(1), "rows above the threshold before an event is announced")
-    cooldown: int = _setting(0, whole(0), "rows after an event in which no other is announced")
+    smooth: int = _setting(1, whole(1, REMEMBERED), "rows of the moving average; 1 is none")
+    duration: int = _setting(1, whole(1, 10_000), "rows above the threshold before an event is announced")
+    cooldown: int = _setting(0, whole(0, MANY), "rows after an event in which no other is announced")
     hold: int | None = _setting(
-        None, exactly(None) | whole(0), "rows a missing value holds its last one; None is the window"
+        None, exactly(None) | whole(0, MANY), "rows a missing value holds its last one; None is the window"
     )
-    gap: float = _setting(10.0, POSITIVE, "a pause longer than this many median periods restarts the window")
+    gap: float = _setting(10.0, positive(1e9), "a pause longer than this many median periods restarts the window")
     seed: int = _setting(0, whole(0, 2**32 - 1), "of everything random", live=False)
     threads: int = _setting(
-        1, whole(1), "of a fit; more are faster on an idle machine, and another number makes other bits", live=False
+        1,
+        whole(1, 1_024),
+        "of a fit; more are faster on an idle machine, and another number makes other bits",
+        live=False,
     )
     device: str = _setting("auto", DEVICE, 'where torch trains: "auto", "cpu", "cuda", …', live=False)
 
-    expansion: int = _setting(1, whole(1), "hidden size of the embedding mixer, as a multiple of width", study=True)
-    mixers: int = _setting(1, whole(1), "causal mixer blocks", study=True)
+    expansion: int = _setting(
+        1, whole(1, 1_000), "hidden size of the embedding mixer, as a multiple of width", study=True
+    )
+    mixers: int = _setting(1, whole(1, 1_000), "causal mixer blocks", study=True)
     clustering: str = _setting(
         "profile",
         one_of(lambda: names("network.clusterings")),
@@ -81,7 +89,7 @@ class Settings:
         live=False,
     )
     cluster_share: float = _setting(
-        1.0, SHARE, "share of the training rows, from the first on, that channels are grouped by", study=True,
+        1.0, positive(1), "share of the training rows, from the first on, that channels are grouped by", study=True,
         live=False,
     )  # fmt: skip
     temporal_mixer: Literal["causal", "plain", "none"] = _setting(
@@ -94,14 +102,14 @@ class Settings:
         "1/j", one_of(lambda: ("1/j", "unit")), '"1/j" divides position j by j, "unit" does not', study=True
     )
     embedding_mixer: bool = _setting(True, FLAG, "whether embedding dimensions are mixed", study=True)
-    batch_size: int = _setting(512, whole(2), "windows in a batch", study=True, live=False)
+    batch_size: int = _setting(512, whole(2, MANY), "windows in a batch", study=True, live=False)
     epoch_windows: int = _setting(
-        EPOCH_WINDOWS, whole(1), "windows that an epoch learns from, at most; longer series are sampled anew in each",
-        study=True, live=False,
+        EPOCH_WINDOWS, whole(1, MANY),
+        "windows that an epoch learns from, at most; longer series are sampled anew in each", study=True, live=False,
     )  # fmt: skip
     learning_rate: float = _setting(
-        1e-2, POSITIVE, "of Adam; constant for four epochs, then 0.9 times the one before", study=True, paper=1e-3,
-        live=False,
+        1e-2, positive(1e30), "of Adam; constant for four epochs, then 0.9 times the one before", study=True,
+        paper=1e-3, live=False,
     )  # fmt: skip
     input_dropout: float = _setting(0.0, between(0, 1), "share of inputs dropped in training", study=True, live=False)
     embedding_dropout: float = _setting(
@@ -123,7 +131,7 @@ class Settings:
     )
     blocks: int = _setting(
         5,
-        whole(1),
+        whole(1, 1_000),
         "parts of the training series, each calibrated on by a network that learnt from the others; 1 calibrates on "
         "the last share alone, and learns from the rest (the paper)",
         paper=1,
@@ -148,10 +156,10 @@ class Settings:
         paper="mean",
     )
     persistence: int = _setting(
-        48, whole(1), "rows a loss is averaged over on the second track; 1 is no such track (the paper)", study=True,
-        paper=1,
+        48, whole(1, REMEMBERED), "rows a loss is averaged over on the second track; 1 is no such track (the paper)",
+        study=True, paper=1,
     )  # fmt: skip
-    patience: int = _setting(5, whole(1), "negative evidences in a row before the score resets", study=True)
+    patience: int = _setting(5, whole(1, MANY), "negative evidences in a row before the score resets", study=True)
     reset: Literal["carried", "everything"] = _setting(
         "carried",
         one_of(lambda: ("carried", "everything")),
@@ -186,7 +194,7 @@ class Settings:
     )
     settle: int = _setting(
         500,
-        whole(0),
+        whole(0, REMEMBERED),
         "with adapt: first rows of a stream, whose median loss sets its level; 0 keeps that of training",
         study=True,
         paper=0,
@@ -200,7 +208,7 @@ class Settings:
     )
     accept: int = _setting(
         4_000,
-        whole(0),
+        whole(0, MANY),
         "with adapt: rows of one event after which its level is taken for the new normal; 0 is never",
         study=True,
         paper=0,
@@ -248,12 +256,12 @@ class Settings:
     def of(cls, preset: str = "default", **given: Any) -> Self:
         """The settings of a preset, with those given (and not None) put over it."""
         if not isinstance(preset, str) or preset not in PRESETS:
-            raise SettingError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
+            raise SettingError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {got(preset)}")
         cls.known(given)
         chosen = {name: value for name, value in given.items() if value is not None}
         for name in ("settle", "drift"):
             if chosen.get("adapt") is False and chosen.get(name):
-                raise SettingError(f"{name} must be 0 where adapt is False; got {chosen[name]!r}")
+                raise SettingError(f"{name} must be 0 where adapt is False; got {got(chosen[name])}")
         base = dict(PRESETS[preset])
         if any(name in chosen for name in ADAPTING):
             base.pop("adapt", None)  # what settle and drift say: older files know these alone

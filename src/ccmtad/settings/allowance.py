@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from ..errors import SettingError
+from ..wording import got
 
 __all__ = ["Budget"]
 
+RAREST = 1e15  # rows or so between alarms
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800, "month": 2_592_000}
 
 
@@ -23,8 +25,12 @@ class Budget:
     def parse(cls, text: str) -> Self:
         """Reads "1/10000 rows", "1/week", "2/day" or "1/12 hours"."""
         grouped = r"\d{1,3}(?:[,_]\d{3})+(?:\.\d+)?|[\d.]*"  # 10,000 is a number; 1,5 might be two
-        match = re.fullmatch(rf"\s*([\d.]+)\s*/\s*({grouped})\s*([a-z]+?)s?\s*", str(text), re.IGNORECASE)
-        rule = f'budget must read like "1/10000 rows", "1/week" or "2/day" (units: {", ".join(SECONDS)}); got {text!r}'
+        match = re.fullmatch(
+            rf"\s*([\d.]+)\s*/\s*({grouped})\s*([a-z]+?)s?\s*", text if isinstance(text, str) else "", re.IGNORECASE
+        )
+        rule = (
+            f'budget must read like "1/10000 rows", "1/week" or "2/day" (units: {", ".join(SECONDS)}); got {got(text)}'
+        )
         if match is None:
             raise SettingError(rule)
         try:
@@ -32,7 +38,7 @@ class Budget:
         except ValueError:
             raise SettingError(rule) from None
         unit = match[3].lower()
-        if unit not in {"row", *SECONDS} or alarms <= 0 or span <= 0:
+        if unit not in {"row", *SECONDS} or not 0 < alarms <= RAREST or not 0 < span <= RAREST * alarms:
             raise SettingError(rule)
         if unit == "row":
             return cls(alarms, span, "rows")

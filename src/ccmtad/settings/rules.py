@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from ..errors import SettingError
+from ..wording import got
 
-__all__ = ["ALPHA", "AUTO", "DEVICE", "FLAG", "POSITIVE", "SHARE", "Rule", "between", "exactly", "one_of", "whole"]
+__all__ = ["ALPHA", "AUTO", "DEVICE", "FLAG", "Rule", "between", "exactly", "one_of", "positive", "whole"]
 
 FASTEST_ALPHA = 0.3678  # 1/e: above it the score climbs by itself on normal data (mean evidence is log alpha + 1)
 
@@ -24,7 +23,7 @@ class Rule:
 
     def check(self, name: str, value: object) -> None:
         if not self.holds(value):
-            raise SettingError(f"{name} must be {self.words()}; got {value!r}")
+            raise SettingError(f"{name} must be {self.words()}; got {got(value)}")
 
     def __or__(self, other: "Rule") -> "Rule":
         return Rule(lambda: f"{self.words()} or {other.words()}", lambda value: self.holds(value) or other.holds(value))
@@ -42,9 +41,10 @@ def exactly(text: str | None) -> Rule:
     return Rule(lambda: json.dumps(text) if text else "None", lambda value: value is text or value == text)
 
 
-def whole(low: int, high: float = np.inf) -> Rule:
-    words = f"a whole number of at least {low}" if np.isinf(high) else f"a whole number from {low} to {high:.0f}"
-    return Rule(lambda: words, lambda value: _is_int(value) and low <= value <= high)
+def whole(low: int, high: int) -> Rule:
+    return Rule(
+        lambda: f"a whole number from {low} to {high}", lambda value: _is_int(value) and bool(low <= value <= high)
+    )
 
 
 def between(low: float, high: float) -> Rule:
@@ -58,13 +58,18 @@ def one_of(choices: Callable[[], Iterable[str]]) -> Rule:
     )
 
 
-POSITIVE = Rule(lambda: "a positive number", lambda value: _is_real(value) and 0 < value < np.inf)
-SHARE = Rule(lambda: "above 0 and at most 1", lambda value: _is_real(value) and 0 < value <= 1)
+def positive(high: float) -> Rule:
+    return Rule(
+        lambda: f"a positive number of at most {high:g}", lambda value: _is_real(value) and bool(0 < value <= high)
+    )
+
+
 FLAG = Rule(lambda: "True or False", lambda value: isinstance(value, bool))
 AUTO = exactly("auto")
 ALPHA = Rule(
     lambda: f"above 0 and below 1/e = {FASTEST_ALPHA}", lambda value: _is_real(value) and 0 < value < FASTEST_ALPHA
 )
 DEVICE = Rule(
-    lambda: '"auto" or a torch device such as "cpu" or "cuda"', lambda value: isinstance(value, str) and value != ""
+    lambda: '"auto" or a torch device such as "cpu" or "cuda"',
+    lambda value: isinstance(value, str) and value != "" and value.isprintable(),
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, MissingExtraError
 from ..frame import Frame
-from ..wording import some
+from ..wording import printable, some
 from .dialect import DECIMAL_COMMA, TRUTHS, Dialect, decoded
 from .reading import Reading
 from .times import HOW, check_epoch, epoch, is_moment, is_time_name, moment, time_column
@@ -45,6 +45,15 @@ def read(
         import polars as pl
     except ImportError as error:
         raise MissingExtraError("reading CSV and Parquet needs polars: pip install 'ccmtad[cli]'") from error
+    try:
+        return _frame(data, how, fitted, place)
+    except pl.exceptions.PanicException as error:  # polars gives up on some damaged files so; it is no Exception
+        raise InputError(f"{place} must be a whole table; got one that cannot be read: {_first_line(error)}") from None
+
+
+def _frame(data: bytes, how: Reading, fitted: Collection[str], place: str) -> Frame:
+    import polars as pl
+
     table, named = (_parquet(data, place), True) if data[:4] == b"PAR1" else _text(data, how, place)
     for name in how.drop:
         if name not in table.columns:
@@ -275,5 +284,5 @@ def _times(column: "pl.Series", how: Reading, place: str) -> "pl.Series":
     return pl.Series(column.name, times, dtype=pl.Int64).cast(pl.Datetime("ns"))
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def _first_line(error: BaseException) -> str:
+    return printable(str(error).strip().partition("\n")[0])

@@ -30,7 +30,7 @@ FIELDS = {
     "met": 0,  # losses since the last restart
     "average": 0.0,  # of the newest of them
 }
-LAYOUT = Layout(FIELDS, level.FIELDS, accumulate.FIELDS)
+LAYOUT = Layout(FIELDS, level.FIELDS, accumulate.FIELDS, within=level.WITHIN)
 
 # What a track is to a step, as numbers; its tables lie end to end with those of the others.
 LOOK = Layout(

@@ -1,0 +1,207 @@
+"""From what stands in a file to a model. Whoever wrote the file is not trusted: every number has its bounds, and every
+size is checked against the arrays that are there before anything is made of that size.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .calibrate import feedback
+from .calibrate.budget import Support
+from .calibrate.calibration import Calibration
+from .calibrate.limits import Tails
+from .errors import FileError
+from .frame import LATEST
+from .model import Model, check_state, reference_name
+from .network.clusters import Clusters
+from .network.shapes import Architecture
+from .prepare.scale import Scaler
+from .results import Epoch
+from .score import combine, tails
+from .score.combine import LARGEST_LOSS, Combiner
+from .score.level import LEVELS
+from .score.signals import LIMITS
+from .score.tracks import Track, in_use
+from .settings import Settings
+from .wording import got, is_text
+
+__all__ = ["SINCE_2", "Reading", "epochs"]
+
+# What version 1 did not have, and did without.
+SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
+# What version 2 did not have.
+SINCE_3 = {"linear": False, "extremes": False, "signals": False, "unlike": False}
+FINEST, LARGEST = 1e-300, 1e300  # sizes that can be divided by, and squared roots of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What stands in a file, on its way to a model."""
+
+    arrays: dict[str, NDArray[Any]]
+    facts: dict[str, Any]
+    what: str  # it is, in messages
+
+    def model(self) -> Model:
+        settings = Settings.of(**{**SINCE_2, **SINCE_3, **self.facts["settings"]})
+        self._check(settings.mixers <= len(self.arrays), "weights for every mixer", settings.mixers)
+        channels, clusters = self._channels(), self._clusters()
+        self._check(len(clusters.label) == len(channels), "a cluster for every channel", len(clusters.label))
+        check_state(settings, len(channels))
+        fallback, low, span, unit = (
+            self._array(name, (len(channels),), np.float64)
+            for name in ("fallback", "scaler.low", "scaler.span", "combiner.unit")
+        )
+        for name, size in (("scaler.span", span), ("combiner.unit", unit)):
+            self._check(bool((size >= FINEST).all() and (size <= LARGEST).all()), f"positive units in {name}", size)
+        named, period = self.facts["named"], self.facts["period"]
+        self._check(isinstance(named, bool), "named as true or false", named)
+        model = Model(
+            settings=settings,
+            channels=channels,
+            named=named,
+            period=None if period is None else self._number("a period", period, 1e-9, 2 * LATEST),
+            fallback=fallback,
+            scaler=Scaler(low, span),
+            clusters=clusters,
+            weights=self._weights(Architecture.of(settings, clusters)),
+            combiner=Combiner(unit, combine.find(settings.combine)),
+            calibration=self._calibration(settings),
+            correlation=self._correlation(len(channels)),
+            tails=self._tails(len(channels)),
+            feedback=self._feedback(),
+        )
+        self._check(bool((model.limits[1:] > 0.0).all()), "limits above 0", model.limits[1:])
+        return model
+
+    def _weights(self, shape: Architecture) -> dict[str, NDArray[np.float32]]:
+        weights = {name: self._array(f"network.{name}", size, np.float32) for name, size in shape.shapes.items()}
+        for name, weight in weights.items():
+            self._check(not name.endswith("running_var") or bool((weight >= 0).all()), f"no negative {name}", weight)
+        return weights
+
+    def _tails(self, channels: int) -> Tails | None:
+        if "tails.middle" not in self.arrays:
+            return None
+        parts = {}
+        for one in fields(Tails):
+            name = f"tails.{one.name}"
+            shape = (channels,) if one.name == "middle" else (len(LIMITS) - 1, channels)
+            array = self._shaped(name, shape, np.float64)
+            free = one.name in ("middle", "strength")
+            self._check(not np.isnan(array).any() and bool((array >= 0).all() or free), f"numbers in {name}", array)
+            self._check(not free or bool(np.isfinite(array).all()), f"finite numbers in {name}", array)
+            parts[one.name] = array
+        return Tails(**parts)
+
+    def _channels(self) -> tuple[str, ...]:
+        names = self.facts["channels"]
+        self._check(isinstance(names, list) and all(map(is_text, names)), "a list of channel names", names)
+        self._check(len(set(names)) == len(names), "distinct channel names", names)
+        return tuple(names)
+
+    def _clusters(self) -> Clusters:
+        label = self.arrays["clusters"]
+        whole = label.dtype == np.int64 and label.ndim == 1 and len(label) > 0
+        self._check(whole, "a cluster for every channel", label)
+        known = np.unique(label)
+        self._check(np.array_equal(known, np.arange(len(known))), "clusters 0, 1, 2, ..", known)
+        return Clusters(label)
+
+    def _calibration(self, settings: Settings) -> Calibration:
+        alpha = self._number("an alpha", self.facts["alpha"], FINEST, 1.0)
+        threshold = self._number("a threshold", self.facts["threshold"], FINEST, LARGEST)
+        told = self.facts.get("scales", [[1, 0.0, threshold]])
+        kinds = in_use(settings.persistence)
+        listed = isinstance(told, list) and all(isinstance(one, list) and len(one) == 3 for one in told)
+        self._check(listed, "three numbers for each track", told)
+        rows = [kind.rows(settings.persistence) for kind in kinds]
+        self._check([one[0] for one in told] == rows, f"tracks over {rows} rows", [one[0] for one in told])
+        tracks = []
+        for i, (kind, averaged, (_, normal, limit)) in enumerate(zip(kinds, rows, told, strict=True)):
+            level = self._number("the normal level of a track", normal, *LEVELS)
+            above = self._number("the threshold of a track", limit, FINEST, LARGEST)
+            reference = self._reference(reference_name(i), level)
+            tracks.append(Track(averaged, reference, tails.find(settings.tail), level, above, kind.limited))
+        losses = self.arrays.get("calibration.losses")
+        if losses is not None:
+            right = losses.ndim == 1 and losses.dtype == np.float64 and not bool((losses < 0).any())
+            self._check(right and not np.isinf(losses).any(), "losses in order of time", losses)
+        unlike = self.facts.get("unlike")
+        rise = np.inf if unlike is None else self._number("the limit of a level", unlike, FINEST, 1e4)
+        return Calibration(settings, tuple(tracks), alpha, self._support(), losses, rise)
+
+    def _support(self) -> Support | None:
+        told = self.facts.get("support")
+        if told is None:
+            return None
+        names = {one.name for one in fields(Support)}
+        self._check(isinstance(told, dict) and set(told) == names, "the support of its budget", told)
+        numbers = {name: np.inf if v is None else self._number(name, v, 0.0, np.inf) for name, v in told.items()}
+        return Support(**numbers)
+
+    def _reference(self, name: str, level: float) -> Floats:
+        reference = self.arrays[name]
+        right = reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64
+        self._check(right, f"normal losses in {name}", reference)
+        self._check(bool((np.diff(reference) >= 0).all()), f"losses in order in {name}", reference)
+        with np.errstate(over="ignore"):
+            sized = reference[0] >= 0.0 and reference[-1] * np.exp(level) <= LARGEST_LOSS
+        self._check(bool(sized and reference[-1] <= LARGEST_LOSS), f"possible losses in {name}", reference)
+        return reference
+
+    def _correlation(self, channels: int) -> NDArray[np.float32] | None:
+        found = self.arrays.get("correlation")
+        if found is not None:
+            found = self._shaped("correlation", (channels, channels), np.float32)
+            self._check(bool((np.abs(found) <= 1).all()), "correlations between -1 and 1", found)
+        return found
+
+    def _feedback(self) -> tuple[feedback.Verdict, ...]:
+        try:
+            return feedback.verdicts(self.facts.get("feedback", []))
+        except FileError as error:
+            raise FileError(f"{self.what}: {error}") from error
+
+    def _number(self, rule: str, value: object, low: float, high: float) -> float:
+        right = type(value) in (int, float) and low <= value <= high  # type: ignore[operator]
+        self._check(right, f"{rule} from {low:g} to {high:g}", value)
+        return float(value)  # type: ignore[arg-type]
+
+    def _array(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        array = self._shaped(name, shape, dtype)
+        self._check(bool(np.isfinite(array).all()), f"finite numbers in {name}", array)
+        return array
+
+    def _shaped(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        if name not in self.arrays:
+            raise FileError(f"{self.what} must hold {name}; got no such array")
+        array = self.arrays[name]
+        right = array.shape == shape and array.dtype == dtype
+        self._check(right, f"{name} as {np.dtype(dtype)} of shape {shape}", f"{array.dtype} of shape {array.shape}")
+        return array
+
+    def _check(self, right: bool, rule: str, value: object) -> None:
+        if not right:
+            raise FileError(f"{self.what} must hold {rule}; got {got(value)}")
+
+
+def epochs(told: object) -> tuple[Epoch, ...]:
+    """The history of training that stands in a file."""
+    names = {one.name: one.type for one in fields(Epoch)}
+    if not isinstance(told, list):
+        raise TypeError(f"a history of {got(told)}")
+    for one in told:
+        right = isinstance(one, dict) and one.keys() <= names.keys()
+        if not right or not all(_is_number(value, whole=names[name] is int) for name, value in one.items()):
+            raise TypeError(f"an epoch of {got(one)}")
+    return tuple(Epoch(**one) for one in told)
+
+
+def _is_number(value: object, whole: bool) -> bool:
+    """Of those that an epoch has: none is negative, and none infinite."""
+    return type(value) in ((int,) if whole else (int, float)) and 0 <= value <= LARGEST  # type: ignore[operator]
