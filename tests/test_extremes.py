@@ -148,3 +148,11 @@ def test_a_long_series_is_made_ready_as_its_pieces_say(smooth: int) -> None:
     made = model.series(frame)
     np.testing.assert_array_equal(made.rows, prepare(held, start, model.scaler, model.settings))
     np.testing.assert_array_equal(made.present, present)
+
+
+def test_answers_at_several_budgets_share_no_array() -> None:
+    values = np.sin(np.arange(600)[:, None] / [9, 7, 5])
+    found = Detector(epochs=1, width=6, window=4, blocks=1).fit(values).backtest(values, ["1/100 rows", "1/1000 rows"])
+    one, other = found.values()
+    for name in ("loss", "pvalue", "evidence", "score", "alarm", "label"):
+        assert not np.shares_memory(getattr(one, name), getattr(other, name))

@@ -74,6 +74,8 @@ MODELS: dict[str, Spoil] = {
     "support is a list": lambda _, f: f.update(support=[1, 2]),
     "support without an end": lambda _, f: f["support"].pop("low"),
     "support is no number": lambda _, f: f["support"].update(low=float("nan")),
+    "support of no budget": lambda _, f: f["support"].update(wanted=None),
+    "losses at infinity": lambda a, _: a["calibration.reference"].fill(np.inf),
     "history is text": lambda _, f: f["extra"].update(history="abc"),
     "history of text": lambda _, f: f["extra"]["history"][0].update(validation="low"),
     "history of nothing": lambda _, f: f["extra"]["history"][0].update(validation=None),

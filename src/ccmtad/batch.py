@@ -78,7 +78,7 @@ def compare(
         for run in runs:
             run.take(loss, rows, difference, error)
         tell(where.stop / len(series.ends))
-    return [run.detection(loss) for run in runs]
+    return [run.detection(loss if run is runs[0] else loss.copy()) for run in runs]
 
 
 class _Judging:
@@ -86,7 +86,8 @@ class _Judging:
 
     def __init__(self, model: Model, engine: Reconstructor, series: Series, frame: Frame) -> None:
         self.model, self.engine, self.series, self.frame = model, engine, series, frame
-        times = np.full(len(series.kept), NEVER) if frame.times is None else frame.times.view(np.int64)
+        known = frame.times is not None
+        times = np.ascontiguousarray(frame.times).view(np.int64) if known else np.full(len(series.kept), NEVER)
         self.fold = Fold(
             model.calibration.rules, model.limits, model.combiner.unit, series.start, series.kept,
             times if len(times) == len(series.kept) else times[series.kept], series.present, available(),

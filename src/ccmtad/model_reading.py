@@ -141,13 +141,19 @@ class Reading:
             return None
         names = {one.name for one in fields(Support)}
         self._check(isinstance(told, dict) and set(told) == names, "the support of its budget", told)
-        numbers = {name: np.inf if v is None else self._number(name, v, 0.0, np.inf) for name, v in told.items()}
-        return Support(**numbers)
+        endless = ("low", "high", "longest")  # JSON has no infinity
+        return Support(
+            **{
+                name: np.inf if rows is None and name in endless else self._number(name, rows, 0.0, LARGEST)
+                for name, rows in told.items()
+            }
+        )
 
     def _reference(self, name: str, level: float) -> Floats:
         reference = self.arrays[name]
         right = reference.ndim == 1 and len(reference) > 0 and reference.dtype == np.float64
         self._check(right, f"normal losses in {name}", reference)
+        self._check(bool(np.isfinite(reference).all()), f"finite numbers in {name}", reference)
         self._check(bool((np.diff(reference) >= 0).all()), f"losses in order in {name}", reference)
         with np.errstate(over="ignore"):
             sized = reference[0] >= 0.0 and reference[-1] * np.exp(level) <= LARGEST_LOSS
