@@ -30,7 +30,7 @@ __all__ = ["Watch"]
 log = logging.getLogger("ccmtad")
 
 MAGIC = b"CCMTADwa"
-VERSION = 2
+VERSION = 3
 SAVED_EVERY = 1.0  # seconds between two states on disk
 IDLE_WAIT = 0.2  # seconds to wait for more rows
 LOUD_GAPS = 10  # gaps that are told of one by one
@@ -182,7 +182,7 @@ class Watch:
             raise FileError(f"{what} must be of this model with this budget; got another: {error}") from error
 
     def _of_version_1(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """What version 1 wrote, as version 2 does. Its ids had no kind of event in them."""
+        """What version 1 wrote, as later ones do. Its ids had no kind of event in them."""
         told = {}
         if int(facts["revision"]) and self.stream.lanes.active(0):
             event = self.stream.lanes.event(0)
