@@ -54,8 +54,10 @@ class FollowedFile:
         self.carried = b""  # the end of the file before, whose line may go on here
         self.size = 0  # as last seen
         self.quiet_since: float | None = None  # since when there was nothing more in a file that was moved away
+        self.idle = False  # whether the last look found nothing
 
     def take(self) -> list[Line] | None:
+        self.idle = True
         if self.file is None:
             self._follow(newer(self.path, self.older))
             return []
@@ -74,7 +76,7 @@ class FollowedFile:
         if same_file(self.path, here):
             self._tell("")
         if chunk:
-            self.quiet_since = None
+            self.idle, self.quiet_since = False, None
             self.trail.took(chunk)
             return self._joined(self.splitter.feed(chunk))
         return self._end(here)
@@ -191,7 +193,8 @@ class FollowedFile:
         return False
 
     def wait(self, seconds: float) -> None:
-        select.select([], [], [], seconds)
+        if self.idle:  # there may be much to read before a line ends
+            select.select([], [], [], seconds)
 
     def close(self) -> None:
         if self.file is not None:

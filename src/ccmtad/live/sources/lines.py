@@ -22,6 +22,7 @@ class Lines(Protocol):
     """Lines, one after the other."""
 
     fresh: bool  # whether the next line is the first of a file
+    trouble: str  # why there is nothing to take, such as "is gone"; "" while all is well
 
     def take(self) -> list[Line] | None:
         """The lines that are there and not taken yet, without their ends; None after the last one."""
@@ -51,6 +52,10 @@ class LineSource:
         self.read = 0  # lines of this run
         self.rows = 0  # of all runs
         self.time: int | None = None  # of the last row that had one
+
+    @property
+    def trouble(self) -> str:
+        return self.lines.trouble
 
     def take(self) -> list[Row] | None:
         lines = self.lines.take()

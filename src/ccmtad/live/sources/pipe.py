@@ -31,7 +31,7 @@ class Pipe:
         `acknowledge` is told how many rows need not be sent again, and the time of the last of them.
         """
         self.descriptor, self.completed, self.acknowledge = descriptor, completed, acknowledge
-        self.fresh = True
+        self.fresh, self.trouble = True, ""
         self.splitter = Splitter(longest_line)
         self.ended = False
 

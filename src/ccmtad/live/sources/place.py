@@ -35,8 +35,9 @@ class Place:
         """The end of the last line that is as it was read, where what came after it was taken back."""
         if not self._holds_head(descriptor, min(len(self.head), self.position - len(self.tail))):
             return None
-        same = len(os.path.commonprefix([self._there(descriptor), self.tail]))
-        end = self.tail.rfind(b"\n", 0, same) + 1
+        there, end = self._there(descriptor), len(self.tail)
+        while there[:end] != self.tail[:end]:
+            end = self.tail.rfind(b"\n", 0, end - 1) + 1
         position = self.position - len(self.tail) + end
         place = Place(position, self.head[:position], self.tail[:end])
         return place if end and place.telling else None

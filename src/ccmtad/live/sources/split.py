@@ -22,7 +22,7 @@ class TooLong(LeftOut):
 
 @dataclass(frozen=True)
 class Cut:
-    """A line whose first half may be the end of the file before: one row in two files, or half a row and a whole one."""
+    """The end of one file and the first line of the next: one row in two files, or half a row and a whole one."""
 
     before: bytes
     line: bytes
