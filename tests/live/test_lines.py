@@ -58,7 +58,7 @@ def test_a_line_that_is_too_long_is_left_out_and_its_neighbours_are_read(
 def test_a_first_line_that_is_too_long_is_an_error(detector: Detector, tmp_path: Path) -> None:
     lines = through_a_file(b"x" * 1_000, tmp_path, 100)
     source = LineSource(lines, Parser(detector.model_.channels, detector.model_.named))
-    with pytest.raises(InputError, match="source must be lines of text; its first one must be at most 100 bytes long"):
+    with pytest.raises(InputError, match="the first must be at most 100 bytes long"):
         source.take()
     source.close()
 

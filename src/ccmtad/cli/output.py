@@ -33,6 +33,8 @@ class Output:
         try:
             while line:
                 line = line[self._some(line) :]
+        except BrokenPipeError:
+            raise  # as every command ends whose reader has gone
         except OSError as error:
             if stat.S_ISREG(status.st_mode):
                 os.ftruncate(self.descriptor, status.st_size)

@@ -3,7 +3,6 @@
 import logging
 import os
 import select
-import stat
 import time
 from pathlib import Path
 from typing import IO
@@ -12,8 +11,8 @@ from ...errors import InputError
 from ...wording import count
 from . import Mark
 from .place import OldPlace, Place, Trail
-from .rotation import MOST_KNOWN, Known, moved, newer, same_file
-from .split import LONGEST_LINE, Cut, LeftOut, Line, Splitter
+from .rotation import Found, Known, MovedOnError, find, listed, newer, opened
+from .split import LONGEST_LINE, Cut, Line, Splitter
 
 __all__ = ["FollowedFile"]
 
@@ -21,6 +20,7 @@ log = logging.getLogger("ccmtad")
 
 CHUNK = 1 << 18  # bytes read at once
 GRACE = 2.0  # seconds that the file which was moved away last must be quiet before its successor is read
+MOST_KNOWN = 64  # files read before that are known again
 
 
 class FollowedFile:
@@ -37,35 +37,42 @@ class FollowedFile:
         self.splitter = Splitter(longest_line)
         self.file: IO[bytes] | None = None  # None: it is not there yet
         self.trouble = ""  # why there is nothing to read
+        self.older = Known.all([one for one in listed(path) if one.path != path][-MOST_KNOWN:])  # they are not read
         self._at(None, Place())
-        self.older = _known(moved(path))  # what lies there already is not read
         if path.exists() or once:
-            self._at(_opened(path), Place())
+            self._at(opened(path), Place())
         else:
             log.warning("waiting for %s, which is not there yet", path)
 
-    def _at(self, file: IO[bytes] | None, place: Place, *, copy: bool = False) -> None:
+    def _at(self, file: IO[bytes] | None, place: Place, *, copy: bool = False, carried: bytes = b"") -> None:
         """Goes on in this file, at this place."""
         if self.file is not None and self.file is not file:
             self.file.close()
-        self.file, self.trail, self.copy = file, Trail(place), copy  # copy: nobody writes to it
+        self.file, self.trail = file, Trail(place)
+        self.copy = copy  # somebody copied the followed file there: nobody writes to it
+        self.carried = carried  # the end of the file before, whose line may go on here
         self.splitter.reset()
         self.fresh = place.position == 0
-        self.carried = b""  # the end of the file before, whose line may go on here
         self.size = 0  # as last seen
         self.quiet_since: float | None = None  # since when there was nothing more in a file that was moved away
         self.idle = False  # whether the last look found nothing
 
     def take(self) -> list[Line] | None:
         self.idle = True
+        try:
+            return self._take()
+        except MovedOnError:
+            return []
+
+    def _take(self) -> list[Line] | None:
         if self.file is None:
             self._follow(newer(self.path, self.older))
             return []
         here = self.file.fileno()
         try:
             chunk = os.pread(here, CHUNK, self.trail.offset)
-            if not self.trail.intact(here):
-                self._rewritten(self.file)
+            if not self.trail.intact(here):  # what came before is not what was read: nor is this what follows it
+                self._rewritten()
                 return []
             self.size = os.fstat(here).st_size
         except OSError as error:
@@ -73,63 +80,56 @@ class FollowedFile:
                 raise InputError(f"source must be a readable file; got {str(self.path)!r}: {error.strerror}") from error
             self._tell(f"cannot be read: {error.strerror}")
             return []
-        if same_file(self.path, here):
-            self._tell("")
         if chunk:
             self.idle, self.quiet_since = False, None
             self.trail.took(chunk)
             return self._joined(self.splitter.feed(chunk))
-        return self._end(here)
+        return self._end(self.file)
 
-    def _end(self, here: int) -> list[Line] | None:
+    def _end(self, file: IO[bytes]) -> list[Line] | None:
         """There is nothing more in this file now."""
-        if not same_file(self.path, here):
-            following = newer(self.path, [*self.older, Known.of(here, self.trail.place.position)])
-            if following:
-                return self._follow(following)
+        if self.path.exists() and os.path.samestat(self.path.stat(), os.fstat(file.fileno())):
+            self._tell("")
+        elif following := newer(self.path, [*self.older, self._known(file)]):
+            self._follow(following)
+            return []
+        else:
             self._tell("is gone")
         if not self.once:
             return []
-        last = b"" if self.completed else self.splitter.rest
+        last = b"" if self.completed else self.carried + self.splitter.rest
         if not last:
             return None
         self.trail.took_rest()
         self.splitter.reset()
-        return self._joined([last.rstrip(b"\r")])
+        self.carried = b""
+        return [last.rstrip(b"\r")]
 
     def _joined(self, lines: list[Line]) -> list[Line]:
-        """The first line of a file may have begun in the copy that was read before it."""
+        """The first line of a file may have begun in the one that was read before it."""
         if self.carried and lines:
             first, before, self.carried = lines[0], self.carried, b""
             return [Cut(before, first) if isinstance(first, bytes) else first, *lines[1:]]
         return lines
 
-    def _follow(self, files: list[Path]) -> list[Line]:
+    def _follow(self, files: list[Found]) -> None:
         """Goes on to the next file. Only the one that was moved away last may still be written to: it must be quiet."""
-        for path in files:
+        for one in files:
+            current = one.path == self.path
             try:
-                new = _opened(path)
+                new = one.open()
             except InputError as error:
-                if path == self.path:
+                if current:
                     self._tell(f"cannot be read: {error}")
-                elif path.exists():
-                    log.warning("%s is left out: %s", path, error)
-                    continue
-                return []  # moved on while we looked
-            if path == self.path and self._awaited(new):
+                    break
+                log.warning("%s is left out: %s", one.path, error)
+                continue
+            if current and self._awaited(new):
                 new.close()
-                return []
-            left: list[Line] = []
-            carried = self.splitter.rest if self.copy else b""
-            if self.file is not None:
-                if self.splitter.rest and not carried:
-                    left = [LeftOut("must end before its file is moved away; it does not")]
-                self.older = [*self.older, Known.of(self.file.fileno(), self.trail.place.position)][-MOST_KNOWN:]
-            self._at(new, Place(), copy=self.copy and path != self.path)  # who copies once copies again
-            self.carried = carried
+                break
             self._tell("")
-            return left
-        return []
+            self._leave(new, current=current)
+            break
 
     def _awaited(self, new: IO[bytes]) -> bool:
         """Whether the file that was moved away may get more lines before those of the new one."""
@@ -139,10 +139,23 @@ class FollowedFile:
         self.quiet_since = self.quiet_since or now
         return now - self.quiet_since < GRACE or not os.fstat(new.fileno()).st_size
 
-    def _rewritten(self, file: IO[bytes]) -> None:
+    def _leave(self, new: IO[bytes], *, current: bool) -> None:
+        """From the end of a file to the start of the next, unless that holds all of it: the copy is being made now."""
+        place, rest = self.trail.place, self.splitter.rest
+        if current and place.telling and place.at(new.fileno()) is not None:
+            self._at(new, place)
+            return
+        if self.file is not None:
+            self.older = [*self.older, self._known(self.file)][-MOST_KNOWN:]
+        self._at(new, Place(), copy=self.copy and not current, carried=self.carried + rest)  # copied once, copied again
+
+    def _known(self, file: IO[bytes]) -> Known:
+        return Known.of(file, self.trail.place.position)
+
+    def _rewritten(self) -> None:
         """What was read last is no longer there: the file was truncated, and perhaps grew again."""
         unread = self.size - self.trail.place.position
-        if not self._found(self.trail.place, file):
+        if not self._found(self.trail.place, self.file):
             lost = f", and at least {count(unread, 'byte')} were not read before" * (unread > 0)
             log.warning("the followed file was written anew: it is read from its start%s", lost)
             self._start()
@@ -153,43 +166,37 @@ class FollowedFile:
         self._follow(newer(self.path, self.older))
 
     def _found(self, place: Place | OldPlace, own: IO[bytes] | None) -> bool:
-        """Goes to a place: in its own file, or else in a copy of it, or else to what is left of it."""
+        """Goes to a place, in its own file or a copy, or to what is left of it; False where there is nothing of it."""
         files = newer(self.path, self.older)
-        if own is not None and (there := place.at(own.fileno())) is not None:
-            first = not files or same_file(files[0], own.fileno()) or not any(same_file(f, own.fileno()) for f in files)
-            if place.telling or first:
-                self._at(own, there)
-                return True
-        if not place.telling:
+        found = find(place, own, files)
+        if found is not None:
+            file, there = found
+            copy = self.copy if file is own else True
+            self._at(file, there, copy=copy, carried=b"" if there.position else self.carried)
+            return True
+        if not isinstance(place, Place):
             return False
-        for path in files:
-            if (copy := _readable(path)) is None:
-                continue
-            if (there := place.at(copy.fileno())) is not None:
-                self._at(copy, there, copy=True)
-                return True
-            copy.close()
-        return isinstance(place, Place) and (self._kept(place, own) or self._covered(place, files))
-
-    def _kept(self, place: Place, own: IO[bytes] | None) -> bool:
-        """Whether only the last lines were taken back."""
         kept = None if own is None else place.kept(own.fileno())
-        if kept is None:
-            return False
-        taken_back = count(place.position - kept.position, "byte")
-        log.warning("the followed file was taken back by %s that had been read: it is read on from there", taken_back)
-        self._at(own, kept)
-        return True
+        if kept is not None:
+            back = count(place.position - kept.position, "byte")
+            log.warning("the followed file was taken back by %s that had been read: it is read on from there", back)
+            self._at(own, kept)
+            return True
+        return self._covered(place, files)
 
-    def _covered(self, place: Place, files: list[Path]) -> bool:
+    def _covered(self, place: Place, files: list[Found]) -> bool:
         """Whether there is a copy that ends before the place: its original was read further before it was truncated."""
-        for path in files:
-            if path != self.path and (copy := _readable(path)) is not None:
-                with copy:
-                    if place.covers(copy.fileno()):
-                        self.older = [*self.older, Known.of(copy.fileno())][-MOST_KNOWN:]
-                        self._start()
-                        return True
+        for one in files:
+            try:
+                with one.open() as copy:
+                    covered = one.path != self.path and place.covers(copy.fileno())
+                    known = Known.of(copy)
+            except InputError:
+                continue
+            if covered:
+                self.older = [*self.older, known][-MOST_KNOWN:]
+                self._start()
+                return True
         return False
 
     def wait(self, seconds: float) -> None:
@@ -217,31 +224,44 @@ class FollowedFile:
         """Goes to a mark: in the file that was marked, wherever it was moved to, or else in a copy of it."""
         if mark is None:
             return True  # there was no file yet
-        old = "older" not in mark  # of version 2, or 1
-        if not old:
+        while True:
+            try:
+                return self._resumed(mark, rows)
+            except MovedOnError:
+                continue
+
+    def _resumed(self, mark: Mark, rows: int) -> bool:
+        if "older" in mark:
             self.older = [Known(*one) for one in mark["older"]]
-        if "position" not in mark:
-            self._start()
-            return True
-        place = OldPlace(mark["position"], mark["head"], mark["tail"]) if old else Place.of(mark)
-        known, self.older = self.older, [] if old else self.older
-        own = next((f for path in newer(self.path, self.older) if (f := _readable(path, mark["file"][1]))), None)
-        if self._found(place, own):
-            if self.file is own:
-                self.copy, self.carried = bool(mark.get("copy")), mark.get("carried", "").encode("latin-1")
-            elif own is not None:
+            if "position" not in mark:
+                self._start()
+                return True
+            place: Place | OldPlace = Place.of(mark)
+            own = self._marked(newer(self.path, self.older), mark)
+        else:  # of version 2, or 1: which files were there before is not known
+            place, files, beside = OldPlace(mark["position"], mark["head"], mark["tail"]), listed(self.path), self.older
+            own = self._marked(files, mark)
+            self.older = [] if own is None else Known.all(files[: [one.is_file(own) for one in files].index(True)])
+        self.copy, self.carried = bool(mark.get("copy")), mark.get("carried", "").encode("latin-1")
+        try:
+            if (own is not None or place.position) and self._found(place, own):
+                return True
+        finally:
+            if own is not None and own is not self.file:
                 own.close()
-            return True
-        if own is not None:
-            own.close()
         log.warning(
             "the followed file is another one than before: it is read from its start, and what the old one may have "
             "held after row %d is not read",
             rows,
         )
-        self.older = known
+        if "older" not in mark:
+            self.older = beside
         self._start()
         return False
+
+    def _marked(self, files: list[Found], mark: Mark) -> IO[bytes] | None:
+        """The file that was marked, if it is still there."""
+        return next((one.open() for one in files if one.inode == mark["file"][1]), None)
 
     def _tell(self, trouble: str) -> None:
         """Says once that there is nothing to read, and why; and that there is again."""
@@ -250,33 +270,3 @@ class FollowedFile:
         elif self.trouble and not trouble:
             log.warning("source %s can be read again", self.path)
         self.trouble = trouble
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            what = "a folder" if path.is_dir() else "which is neither"
-            raise InputError(f"source must be a file, or - for standard input; got {str(path)!r}, {what}")
-        return path.open("rb", buffering=0)
-    except OSError as error:
-        raise InputError(f"source must be a readable file; got {str(path)!r}: {error.strerror}") from error
-
-
-def _readable(path: Path, inode: int | None = None) -> IO[bytes] | None:
-    """The file, if it can be opened, and has that inode."""
-    try:
-        file = _opened(path)
-    except InputError:
-        return None
-    if inode in (None, os.fstat(file.fileno()).st_ino):
-        return file
-    file.close()
-    return None
-
-
-def _known(paths: list[Path]) -> list[Known]:
-    files = [file for path in paths[-MOST_KNOWN:] if (file := _readable(path)) is not None]
-    known = [Known.of(file.fileno()) for file in files]
-    for file in files:
-        file.close()
-    return known

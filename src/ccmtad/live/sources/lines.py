@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...tables.lines import BadLineError, Parser, Row
 from ...wording import iso
 from . import Mark
-from .split import Cut, LeftOut, Line, TooLong
+from .split import Cut, Line, TooLong
 
 __all__ = ["LineSource", "Lines"]
 
@@ -64,17 +64,15 @@ class LineSource:
     def _row(self, line: Line) -> Row | None:
         self.read += 1
         try:
-            if isinstance(line, LeftOut):
-                if isinstance(line, TooLong) and not self.parser.kind:
-                    raise InputError(f"source must be lines of text; its first one {line.why}")
+            if isinstance(line, TooLong):
                 raise BadLineError(line.why)
             if isinstance(line, Cut):
                 line, row = self._whole(line)
             else:
                 row = self._parsed(line)
         except BadLineError as error:
-            if not self.parser.kind and not isinstance(line, LeftOut):  # the very first line of all
-                raise
+            if not self.parser.kind:  # the very first line of all
+                raise InputError(f"source must begin with a line that can be read; the first {error}") from error
             self._leave_out(str(error))
             return None
         if line.strip():
@@ -91,9 +89,10 @@ class LineSource:
 
     def _whole(self, cut: Cut) -> tuple[bytes, Row | None]:
         """The two halves, if together they are a row; else the second one, and the first is left out."""
+        whole = cut.before + cut.line
         try:
-            return cut.before + cut.line, self.parser.row(cut.before + cut.line)
-        except BadLineError as error:
+            return whole, self.parser.row(whole) if self.parser.kind else self.parser.first(whole)
+        except InputError as error:
             self._leave_out(str(error))
         return cut.line, self._parsed(cut.line)
 

@@ -4,20 +4,16 @@ from dataclasses import dataclass
 
 from ...errors import SettingError
 
-__all__ = ["LONGEST_LINE", "Cut", "LeftOut", "Line", "Splitter", "TooLong"]
+__all__ = ["LONGEST_LINE", "Cut", "Line", "Splitter", "TooLong"]
 
 LONGEST_LINE = 1 << 20  # bytes: what has no end before them is no row
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class TooLong:
     """A line that cannot be given, and the rule it breaks."""
 
     why: str
-
-
-class TooLong(LeftOut):
-    """It has no end within the longest that a line may be."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ class Cut:
     line: bytes
 
 
-Line = bytes | LeftOut | Cut
+Line = bytes | TooLong | Cut
 
 
 class Splitter:
