@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,64 @@ def test_a_watch_that_lags_behind_copytruncates_reads_every_copy(path: Path, mon
     found += taken(lines, looks=500)
     lines.close()
     assert numbers(found) == list(range(8_000))
+
+
+def test_a_copy_that_was_outdated_when_its_original_was_truncated_is_not_read_again(path: Path) -> None:
+    path.write_bytes(HEADER + rows(0, 2_000))
+    lines = FollowedFile(path)
+    found = taken(lines)
+    shutil.copyfile(path, path.with_name("log.1"))
+    at_the_end(path, rows(2_000, 3_000))
+    found += taken(lines)  # more than the copy has
+    os.truncate(path, 0)
+    at_the_end(path, rows(3_000, 3_100))
+    found += taken(lines)
+    lines.close()
+    assert numbers(found) == list(range(3_100))
+
+
+def test_a_copy_that_is_being_made_is_left_for_its_original(path: Path) -> None:
+    """Catching up, it comes to a copy that is not whole yet, and whose original is not truncated yet."""
+    path.write_bytes(HEADER + rows(0, 100))
+    before = FollowedFile(path)
+    found = taken(before)
+    mark = json.loads(json.dumps(before.mark()))
+    before.close()
+    path.rename(path.with_name("log.2"))
+    path.write_bytes(HEADER + rows(100, 300))
+    path.with_name("log.1").write_bytes(HEADER + rows(100, 200) + b"000200,4")
+    lines = FollowedFile(path, once=True, completed=True)
+    lines.resume(mark, 100)
+    found += taken(lines)
+    copytruncate(path, path.with_name("log.1"))
+    at_the_end(path, rows(300, 400))
+    found += taken(lines)
+    lines.close()
+    assert numbers(found) == list(range(400))
+
+
+def test_nothing_is_lost_where_a_writer_and_copytruncate_never_rest(path: Path) -> None:
+    path.write_bytes(HEADER)
+    lines = FollowedFile(path)
+
+    def write() -> None:
+        for first in range(0, 20_000, 250):
+            at_the_end(path, rows(first, first + 250))
+            if first % 1_000 == 0:
+                for number in range(first // 1_000, 0, -1):
+                    path.with_name(f"log.{number}").rename(path.with_name(f"log.{number + 1}"))
+                copytruncate(path, path.with_name("log.1"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = []
+    while writer.is_alive():
+        found += taken(lines, looks=1)
+        lines.wait(0.002)
+    writer.join()
+    found += taken(lines, looks=200)
+    lines.close()
+    assert numbers(found) == list(range(20_000))
 
 
 @pytest.mark.parametrize("times", [(5_000, 5_000, 5_000), (9_000, 5_000, 1_000), (1_000, 9_000, 5_000)])

@@ -260,8 +260,11 @@ class FollowedFile:
         return False
 
     def _marked(self, files: list[Found], mark: Mark) -> IO[bytes] | None:
-        """The file that was marked, if it is still there."""
-        return next((one.open() for one in files if one.inode == mark["file"][1]), None)
+        """The file that was marked, if it is still there, by the inode: what it holds is looked at later."""
+        try:
+            return next((one.open() for one in files if one.inode == mark["file"][1]), None)
+        except InputError:
+            return None
 
     def _tell(self, trouble: str) -> None:
         """Says once that there is nothing to read, and why; and that there is again."""
