@@ -6,6 +6,7 @@ whole, unaltered and understood.
 The payload is safetensors: named arrays, and text as metadata. Opening one executes nothing.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ from safetensors import SafetensorError
 
 from .errors import FileError
 
-__all__ = ["check_writable", "digest", "open_sealed", "read", "seal", "write"]
+__all__ = ["check_writable", "digest", "open_sealed", "read", "seal", "sweep", "write"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -75,9 +76,9 @@ def check_writable(path: str | Path, argument: str = "path") -> None:
     try:
         if target.is_dir():
             raise IsADirectoryError(0, "Is a directory")
-        draft = target.parent / f".ccm-{secrets.token_hex(8)}"
+        draft = _draft(target)
         draft.touch(exist_ok=False)
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise FileError(f"{argument} must be writable; got {str(path)!r}: {why}") from error
@@ -87,7 +88,7 @@ def write(data: bytes, path: str | Path) -> None:
     """Writes the whole file or none of it: to a temporary one beside it, then renamed over it."""
     try:
         target = Path(os.path.realpath(path))  # a link stays a link
-        draft = target.parent / f".ccm-{secrets.token_hex(8)}"
+        draft = _draft(target)
         try:
             with draft.open("xb") as file:
                 file.write(data)
@@ -103,6 +104,23 @@ def write(data: bytes, path: str | Path) -> None:
         raise FileError(
             f"path must be writable; got {str(path)!r}: {getattr(error, 'strerror', None) or error}"
         ) from error
+
+
+def sweep(path: str | Path) -> None:
+    """Removes what killed writers of a file have left beside it; for who knows that nobody writes it now."""
+    target = Path(os.path.realpath(path))
+    for draft in target.parent.glob(f"{_drafts(target)}*"):
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def _drafts(target: Path) -> str:
+    """How the names of its temporary files begin; a name may be too long to be part of another."""
+    return f".ccm-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]}-"
+
+
+def _draft(target: Path) -> Path:
+    return target.parent / f"{_drafts(target)}{secrets.token_hex(8)}"
 
 
 def read(path: str | Path, magic: bytes = b"") -> bytes:

@@ -21,6 +21,7 @@ from ccmtad.live.journal import Notice
 from ccmtad.live.sources.file import FollowedFile
 from ccmtad.live.sources.lines import Lines, LineSource
 from ccmtad.live.sources.pipe import Pipe
+from ccmtad.live.sources.split import Cut, Line
 from ccmtad.live.watch import MAGIC, VERSION, Watch
 from ccmtad.results import plain
 from ccmtad.simulate import Fault, schedule, simulate
@@ -194,11 +195,12 @@ def test_a_rotated_and_a_truncated_file_are_followed(
     with (tmp_path / "log.1").open("ab") as old:
         old.write(b"c\nlast")
     path.write_bytes(b"new\r\n")
-    taken: list[bytes] = []
+    taken: list[Line] = []
     until(lambda: taken.extend(lines.take() or []) or len(taken) >= 2)  # type: ignore[func-returns-value]
-    assert taken == [b"bc", b"new"]
-    assert "moved away in the middle of a line, which is left out" in caplog.text
-    assert lines.position == 5
+    assert taken == [b"bc", Cut(b"last", b"new")]
+    mark = lines.mark()
+    assert mark is not None
+    assert mark["position"] == 5
     for again in (b"x\n", b"longer than before\n"):  # truncated; truncated and grown past the old place
         path.write_bytes(again)
         assert [line for _ in range(4) for line in lines.take() or []] == [again.strip()]
@@ -209,7 +211,7 @@ def test_a_rotated_and_a_truncated_file_are_followed(
 def test_a_moved_file_is_read_while_its_writer_still_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ccmtad.live.sources.file.GRACE", 0.2)
     path = tmp_path / "log"
-    taken: list[bytes] = []
+    taken: list[Line] = []
     with path.open("wb", buffering=0) as old:
         old.write(b"a\n")
         lines = FollowedFile(path)
@@ -542,6 +544,25 @@ def test_a_golden_state_of_version_1_goes_on_exactly(tmp_path: Path) -> None:
         identity = other["id"] if opened_before else other["id"].replace("plant-", "plant-anomaly-")
         since = {"blame": None, "severity": None, "channels": None}  # they are found otherwise since then
         assert {name: one[name] for name in other} | since == {**other, "id": identity, **since}
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_golden_mark_of_version_2_goes_on_exactly(tmp_path: Path, copied: bool) -> None:
+    """The facts are as the code of their time wrote them, inside an event; the snapshot is of today."""
+    golden = json.loads((GOLDEN / "watch-v2.json").read_text())
+    lines = (GOLDEN / "watch-v1.csv").read_text().splitlines(keepends=True)
+    detector = Detector.load(GOLDEN / "watch-v1.ccm")
+    source, state = tmp_path / "tmp.csv", tmp_path / "plant.state"
+    source.write_text("".join(lines[: golden["rows"] + 1]))
+    watch(detector, source, state)[0].run()
+    arrays, _ = files.open_sealed(state.read_bytes(), MAGIC, VERSION, "state")
+    state.write_bytes(files.seal(MAGIC, 2, arrays, golden["facts"]))
+    source.with_name("tmp.csv.1" if copied else "tmp.csv").write_text("".join(lines[:300]))
+    source.write_text("".join(lines[300:] if copied else lines))
+    watcher, notices = watch(detector, source, state)
+    watcher.run()
+    assert watcher.stream.tally.rows == len(lines) - 1
+    assert [(n.id, n.revision, n.change) for n in notices] == [tuple(one) for one in golden["notices"]]
 
 
 def test_a_file_that_is_not_there_yet_is_waited_for(

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InputError
+from ..errors import FileError, InputError
+from ..live.sources.split import LONGEST_LINE
 from ..results import Verdict
 from ..wording import count
 from . import show
 from .options import Budget, Drop, Missing, ModelFile, Quiet, Time, TimeFormat, reading
+from .output import Output, standard
 
 if TYPE_CHECKING:
     from ..live.journal import Notice
@@ -40,6 +41,9 @@ def watch(
     name: Annotated[
         str | None, typer.Option(help="Name in event ids; the model file's if absent.", show_default=False)
     ] = None,
+    longest_line: Annotated[
+        int, typer.Option(help="Bytes that a line may have; one that has more is left out.")
+    ] = LONGEST_LINE,
     budget: Budget = None,
     time: Time = None,
     time_format: TimeFormat = None,
@@ -52,7 +56,8 @@ def watch(
     A file that is not there yet is waited for. A change is opened, updated (severity doubled), resolved, reopened or
     final. With --state, a watch that was killed
     goes on exactly: it may repeat lines, and a repeated one has the same id and revision. Of standard input, rows up to
-    an "acknowledged" line need not be sent again. Ends on Ctrl-C; exit code 3 says that this run had events, 0 none.
+    an "acknowledged" line need not be sent again. Ends on Ctrl-C, at once on a second one. Exit code 3 says that this
+    run had events, 0 none, 2 that something went wrong: also where the state could not be saved at the end.
 
     Example: `ccmtad watch plant.ccm sensors.csv --state plant.state`
     """
@@ -64,6 +69,7 @@ def watch(
     from ..live.watch import Watch
     from ..tables.lines import Parser
 
+    output = Output()
     show.notes(quiet)
     detector = Detector.load(model)
     if budget is not None:
@@ -72,15 +78,24 @@ def watch(
         check_writable(state, "state")
     parser = Parser(detector.model_.channels, detector.model_.named, reading(time, time_format, missing, drop))
     completed = state is not None
-    lines: Lines = (
-        Pipe(sys.stdin.fileno(), completed=completed, acknowledge=_acknowledge)
-        if source == PIPE
-        else FollowedFile(source, once=once, completed=completed)
-    )
-    watcher = Watch(detector, LineSource(lines, parser), name or model.stem, state, emit=_tell, heard=_hearing(model))
 
-    def stop(*_: object) -> None:
-        watcher.stopped = True
+    def acknowledge(rows: int, time: str | None) -> None:
+        output.write(json.dumps({"change": "acknowledged", "rows": rows, "time": time}).encode() + b"\n")
+
+    def tell(notice: "Notice") -> None:
+        output.write(notice.line())
+
+    lines: Lines = (
+        Pipe(standard(sys.stdin, "input"), completed=completed, longest_line=longest_line, acknowledge=acknowledge)
+        if source == PIPE
+        else FollowedFile(source, once=once, completed=completed, longest_line=longest_line)
+    )
+    name = os.fsencode(name or model.stem).decode(errors="replace")  # a file's name need not be text
+    watcher = Watch(detector, LineSource(lines, parser), name, state, emit=tell, heard=_hearing(model))
+
+    def stop(number: int, _: object) -> None:
+        watcher.stopped = output.stopped = True
+        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means it
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
@@ -95,6 +110,8 @@ def watch(
             f"{count(tally.missing, 'value')} missing, {count(tally.gaps, 'gap')}; "
             f"{count(left_out, 'line')} left out; {count(watcher.events, 'event')} in all ({watcher.new:,} now)."
         )
+    if watcher.unsaved is not None:
+        raise FileError(f"state must be saved at the end; it stays at row {watcher.saved_rows}: {watcher.unsaved}")
     show.finish(watcher.new > 0)
 
 
@@ -117,24 +134,3 @@ def _hearing(path: Path) -> Callable[[], tuple[Verdict, ...]]:
             return ()
 
     return heard
-
-
-def _tell(notice: "Notice") -> None:
-    _write(notice.line())
-
-
-def _acknowledge(rows: int, time: str | None) -> None:
-    _write(json.dumps({"change": "acknowledged", "rows": rows, "time": time}).encode() + b"\n")
-
-
-def _write(line: bytes) -> None:
-    """Whole lines only, past any buffer: where a disk is full, the half that was written is taken back."""
-    descriptor = sys.stdout.fileno()
-    status = os.fstat(descriptor)
-    try:
-        while line:
-            line = line[os.write(descriptor, line) :]
-    except OSError:
-        if stat.S_ISREG(status.st_mode):
-            os.ftruncate(descriptor, status.st_size)
-        raise

@@ -11,6 +11,7 @@ from ..results import Change, Event
 
 __all__ = ["SILENT", "Silence"]
 
+TROUBLED = 60.0  # seconds that a source which is gone may be so, where the period of the rows is unknown
 SILENT = "silence"  # what the journal knows it by: channels may be lost at the same time
 
 
@@ -33,21 +34,29 @@ class Silence:
         self.open, self._heard = None, self.clock()
         return change
 
-    def look(self, rows: int, last: int | None) -> Change | None:
-        """No row has come after so many, the last of this time: whether that begins a silence."""
-        if self.longest is None or self.open is not None or self.clock() - self._heard <= self.longest:
+    @property
+    def limit(self) -> float:
+        """Seconds without a row that begin a silence."""
+        return TROUBLED if self.longest is None else self.longest
+
+    def look(self, rows: int, last: int | None, *, troubled: bool = False) -> Change | None:
+        """No row has come after so many, the last of this time: whether that begins a silence.
+
+        Where the period is unknown, only a source that is `troubled`, gone or unreadable, can be silent.
+        """
+        known = self.longest is not None or troubled
+        if not known or self.open is not None or self.clock() - self._heard <= self.limit:
             return None
         self.open, self.since = rows, last
         return Change("opened", self._event(None, None))
 
     def _event(self, end: int | None, ended: int | None) -> Event:
         assert self.open is not None
-        assert self.longest is not None
         began = None if self.since is None else np.datetime64(self.since, "ns")
         over = None if ended is None else np.datetime64(ended, "ns")
-        waited = max(self.clock() - self._heard, self.longest)
+        waited = max(self.clock() - self._heard, self.limit)
         return Event(
-            start=self.open, alarm=self.open, end=end, severity=waited / self.longest, channels=(), blame=(),
+            start=self.open, alarm=self.open, end=end, severity=waited / self.limit, channels=(), blame=(),
             start_time=began, alarm_time=None, end_time=over, kind="signal lost",
         )  # fmt: skip
 

@@ -20,8 +20,9 @@ from ..files import open_sealed, seal
 from ..lanes import ACCEPTED, AHEAD, RIGHT_AGAIN
 from ..results import Change, Step, Verdict
 from ..stream import Stream
-from ..wording import count, iso
+from ..wording import count, iso, lasting
 from .journal import Journal, Notice
+from .lock import Lock
 from .silence import SILENT, Silence
 from .sources import Mark, Row, Source
 
@@ -30,7 +31,7 @@ __all__ = ["Watch"]
 log = logging.getLogger("ccmtad")
 
 MAGIC = b"CCMTADwa"
-VERSION = 2
+VERSION = 3
 SAVED_EVERY = 1.0  # seconds between two states on disk
 IDLE_WAIT = 0.2  # seconds to wait for more rows
 LOUD_GAPS = 10  # gaps that are told of one by one
@@ -60,15 +61,20 @@ class Watch:
         self._health = ""
         self._told_at = 0  # row of the last note on health
         self._gaps = 0
-        self._failing = False  # whether the last state could not be saved
+        self.unsaved: FileError | None = None  # why the last state could not be saved
+        self._lock: Lock | None = None
         try:
+            if self.state is not None:
+                self._lock = Lock(self.state)
+                if self._lock.held:
+                    files.sweep(self.state)
             if self.state is not None and self.state.exists():
                 self._resume(files.read(self.state))
             else:
                 self.stream = self.detector.stream()
                 self._save(self.source.mark())  # an unwritable place is an error now, not at the first event
         except BaseException:
-            self.source.close()
+            self.close()
             raise
         self._saved = self.stream.tally.rows, self.source.mark(), self.silence.open
 
@@ -77,7 +83,13 @@ class Watch:
         try:
             self._run()
         finally:
-            self.source.close()
+            self.close()
+
+    def close(self) -> None:
+        """Nothing more is read, and the state is free for another watch."""
+        self.source.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def _run(self) -> None:
         due = time.monotonic() + SAVED_EVERY
@@ -86,7 +98,7 @@ class Watch:
             if rows is None:
                 break
             if rows:
-                self._tell(self.silence.heard(rows[0].time), SILENT)
+                self._heard(rows[0])
             for row in rows:
                 self._row(row)
             if time.monotonic() >= due:
@@ -94,9 +106,22 @@ class Watch:
                 self._checkpoint()
                 due = time.monotonic() + SAVED_EVERY
             if not rows:
-                self._tell(self.silence.look(self.stream.tally.rows, self.stream.last_time), SILENT)
+                self._look()
                 self.source.wait(IDLE_WAIT)
         self._checkpoint()
+
+    def _heard(self, row: Row) -> None:
+        ended = self.silence.heard(row.time)
+        if ended is not None:
+            log.warning("row %d: rows come again", self.stream.tally.rows)
+            self._tell(ended, SILENT)
+
+    def _look(self) -> None:
+        began = self.silence.look(self.stream.tally.rows, self.stream.last_time, troubled=bool(self.source.trouble))
+        if began is not None:
+            why = f": the source {self.source.trouble}" * bool(self.source.trouble)
+            log.warning("no row has come for %s%s", lasting(self.silence.limit), why)
+            self._tell(began, SILENT)
 
     def _listen(self) -> None:
         """Takes up what people have said of events."""
@@ -132,6 +157,11 @@ class Watch:
                 log.warning("row %d: calibration is %s: %s", step.index, step.health.state, step.health.advice)
             self._health, self._told_at = step.health.state, step.index
 
+    @property
+    def saved_rows(self) -> int:
+        """Rows up to which the state on disk goes."""
+        return self._saved[0]
+
     def _checkpoint(self) -> None:
         """Puts the state on disk. A disk that is full now may not be later: the next one tries again."""
         mark = self.source.mark()
@@ -141,11 +171,11 @@ class Watch:
         try:
             self._save(mark)
         except FileError as error:
-            if not self._failing:
-                log.warning("state cannot be saved, and stays at row %d until it can: %s", self._saved[0], error)
-            self._failing = True
+            if self.unsaved is None:
+                log.warning("state cannot be saved, and stays at row %d until it can: %s", self.saved_rows, error)
+            self.unsaved = error
             return
-        self._saved, self._failing = where, False
+        self._saved, self.unsaved = where, None
         self.source.commit(mark)
 
     def _save(self, mark: Mark) -> None:
@@ -182,7 +212,7 @@ class Watch:
             raise FileError(f"{what} must be of this model with this budget; got another: {error}") from error
 
     def _of_version_1(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """What version 1 wrote, as version 2 does. Its ids had no kind of event in them."""
+        """What version 1 wrote, as later ones do. Its ids had no kind of event in them."""
         told = {}
         if int(facts["revision"]) and self.stream.lanes.active(0):
             event = self.stream.lanes.event(0)

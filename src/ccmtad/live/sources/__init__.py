@@ -17,6 +17,10 @@ class Source(Protocol):
 
     left_out: int  # what held no row, in this run
 
+    @property
+    def trouble(self) -> str:
+        """Why there is nothing to take, such as "is gone"; "" while all is well."""
+
     def take(self) -> list[Row] | None:
         """The rows that are there and not taken yet; None after the last one."""
 

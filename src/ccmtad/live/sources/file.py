@@ -1,105 +1,220 @@
 """Lines of a file that others write to, with the place up to which they have been taken."""
 
-import glob
-import hashlib
 import logging
 import os
-import re
 import select
-import stat
 import time
 from pathlib import Path
 from typing import IO
 
 from ...errors import InputError
+from ...wording import count
 from . import Mark
+from .place import OldPlace, Place, Trail
+from .rotation import Found, Known, MovedOnError, find, listed, newer, opened
+from .split import LONGEST_LINE, Cut, Line, Splitter
 
 __all__ = ["FollowedFile"]
 
 log = logging.getLogger("ccmtad")
 
 CHUNK = 1 << 18  # bytes read at once
-LOOK = 4_096  # bytes at the beginning and before the mark that tell one file from another
-MOVED = re.compile(r"[.-]\d[\dT._-]*")  # what rotation puts behind a name
-GRACE = 2.0  # seconds that a file which was moved away must be quiet before its successor is read
+GRACE = 2.0  # seconds that the file which was moved away last must be quiet before its successor is read
+MOST_KNOWN = 64  # files read before that are known again
 
 
 class FollowedFile:
-    """A growing file, as `tail -F` reads it: also after it was rotated away, truncated or written anew.
+    """A growing file, as `tail -F` reads it: also after it was rotated away, copied and truncated, or written anew.
 
     A line counts once it has ended. With `once`, what is there is read to its end, and no more; a last line that has
     not ended is then taken too, unless it is left to be `completed` and read another time.
     """
 
-    def __init__(self, path: Path, *, once: bool = False, completed: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, once: bool = False, completed: bool = False, longest_line: int = LONGEST_LINE
+    ) -> None:
         self.path, self.once, self.completed = path, once, completed
+        self.splitter = Splitter(longest_line)
         self.file: IO[bytes] | None = None  # None: it is not there yet
-        self._begin()
+        self.trouble = ""  # why there is nothing to read
+        self.older = Known.all([one for one in listed(path) if one.path != path][-MOST_KNOWN:])  # they are not read
+        self._at(None, Place())
         if path.exists() or once:
-            self._open()
+            self._at(opened(path), Place())
         else:
             log.warning("waiting for %s, which is not there yet", path)
 
-    def _open(self) -> None:
-        """The file of that name, from its beginning."""
-        try:
-            if not stat.S_ISREG(self.path.stat().st_mode):
-                what = "a folder" if self.path.is_dir() else "which is neither"
-                raise InputError(f"source must be a file, or - for standard input; got {str(self.path)!r}, {what}")
-            self.file = self.path.open("rb", buffering=0)
-        except OSError as error:
-            raise InputError(f"source must be a readable file; got {str(self.path)!r}: {error.strerror}") from error
-
-    def _begin(self) -> None:
-        """At the beginning of `file`."""
-        self.fresh = True
-        self.position = 0  # after the last whole line taken
-        self.rest = b""  # read already, its line not ended yet
-        self.head = b""  # the first bytes taken
-        self.tail = b""  # the last bytes taken
-        self.ended = False  # whether the last read came to the end
+    def _at(self, file: IO[bytes] | None, place: Place, *, copy: bool = False, carried: bytes = b"") -> None:
+        """Goes on in this file, at this place."""
+        if self.file is not None and self.file is not file:
+            self.file.close()
+        self.file, self.trail = file, Trail(place)
+        self.copy = copy  # somebody copied the followed file there: nobody writes to it
+        self.carried = carried  # the end of the file before, whose line may go on here
+        self.splitter.reset()
+        self.fresh = place.position == 0
+        self.size = 0  # as last seen
         self.quiet_since: float | None = None  # since when there was nothing more in a file that was moved away
+        self.idle = False  # whether the last look found nothing
 
-    def take(self) -> list[bytes] | None:
+    def take(self) -> list[Line] | None:
+        self.idle = True
+        try:
+            return self._take()
+        except MovedOnError:
+            return []
+
+    def _take(self) -> list[Line] | None:
         if self.file is None:
-            if not self.path.exists():
+            self._follow(newer(self.path, self.older))
+            return []
+        here = self.file.fileno()
+        try:
+            chunk = os.pread(here, CHUNK, self.trail.offset)
+            if not self.trail.intact(here):  # what came before is not what was read: nor is this what follows it
+                self._rewritten()
                 return []
-            self._open()
-        if self.ended and self._rewritten():
-            log.warning("the followed file was written anew: it is read from its start")
-            self._there.seek(0)
-            self._begin()
-        chunk = self._there.read(CHUNK)
-        self.ended = not chunk
+            self.size = os.fstat(here).st_size
+        except OSError as error:
+            if self.once:
+                raise InputError(f"source must be a readable file; got {str(self.path)!r}: {error.strerror}") from error
+            self._tell(f"cannot be read: {error.strerror}")
+            return []
         if chunk:
-            self.quiet_since = None
-            return self._whole(self.rest + chunk)
-        if self._moved():
-            return self._successor()
+            self.idle, self.quiet_since = False, None
+            self.trail.took(chunk)
+            return self._joined(self.splitter.feed(chunk))
+        return self._end(self.file)
+
+    def _end(self, file: IO[bytes]) -> list[Line] | None:
+        """There is nothing more in this file now."""
+        if self.path.exists() and os.path.samestat(self.path.stat(), os.fstat(file.fileno())):
+            self._tell("")
+        elif following := newer(self.path, [*self.older, self._known(file)]):
+            self._follow(following)
+            return []
+        else:
+            self._tell("is gone")
         if not self.once:
             return []
-        last, self.rest = b"" if self.completed else self.rest, b""
-        self._took(last)
-        return [last.rstrip(b"\r")] if last else None
+        last = b"" if self.completed else self.carried + self.splitter.rest
+        if not last:
+            return None
+        self.trail.took_rest()
+        self.splitter.reset()
+        self.carried = b""
+        return [last.rstrip(b"\r")]
+
+    def _joined(self, lines: list[Line]) -> list[Line]:
+        """The first line of a file may have begun in the one that was read before it."""
+        if self.carried and lines:
+            first, before, self.carried = lines[0], self.carried, b""
+            return [Cut(before, first) if isinstance(first, bytes) else first, *lines[1:]]
+        return lines
+
+    def _follow(self, files: list[Found]) -> None:
+        """Goes on to the next file. Only the one that was moved away last may still be written to: it must be quiet."""
+        for one in files:
+            current = one.path == self.path
+            try:
+                new = one.open()
+            except InputError as error:
+                if current:
+                    self._tell(f"cannot be read: {error}")
+                    break
+                log.warning("%s is left out: %s", one.path, error)
+                continue
+            if current and self._awaited(new):
+                new.close()
+                break
+            self._tell("")
+            self._leave(new, current=current)
+            break
+
+    def _awaited(self, new: IO[bytes]) -> bool:
+        """Whether the file that was moved away may get more lines before those of the new one."""
+        if self.once or self.copy or self.file is None:
+            return False
+        now = time.monotonic()
+        self.quiet_since = self.quiet_since or now
+        return now - self.quiet_since < GRACE or not os.fstat(new.fileno()).st_size
+
+    def _leave(self, new: IO[bytes], *, current: bool) -> None:
+        """From the end of a file to the start of the next, unless that holds all of it: the copy is being made now."""
+        place, rest = self.trail.place, self.splitter.rest
+        if current and place.telling and place.at(new.fileno()) is not None:
+            self._at(new, place)
+            return
+        if self.file is not None:
+            self.older = [*self.older, self._known(self.file)][-MOST_KNOWN:]
+        self._at(new, Place(), copy=self.copy and not current, carried=self.carried + rest)  # copied once, copied again
+
+    def _known(self, file: IO[bytes]) -> Known:
+        return Known.of(file, self.trail.place.position)
+
+    def _rewritten(self) -> None:
+        """What was read last is no longer there: the file was truncated, and perhaps grew again."""
+        unread = self.size - self.trail.place.position
+        if not self._found(self.trail.place, self.file):
+            lost = f", and at least {count(unread, 'byte')} were not read before" * (unread > 0)
+            log.warning("the followed file was written anew: it is read from its start%s", lost)
+            self._start()
+
+    def _start(self) -> None:
+        """From the start of the first file that was not read."""
+        self._at(None, Place())
+        self._follow(newer(self.path, self.older))
+
+    def _found(self, place: Place | OldPlace, own: IO[bytes] | None) -> bool:
+        """Goes to a place, in its own file or a copy, or to what is left of it; False where there is nothing of it."""
+        files = newer(self.path, self.older)
+        found = find(place, own, files)
+        if found is not None:
+            file, there = found
+            copy = self.copy if file is own else True
+            self._at(file, there, copy=copy, carried=b"" if there.position else self.carried)
+            return True
+        if not isinstance(place, Place):
+            return False
+        kept = None if own is None else place.kept(own.fileno())
+        if kept is not None:
+            back = count(place.position - kept.position, "byte")
+            log.warning("the followed file was taken back by %s that had been read: it is read on from there", back)
+            self._at(own, kept)
+            return True
+        return self._covered(place, files)
+
+    def _covered(self, place: Place, files: list[Found]) -> bool:
+        """Whether there is a copy that ends before the place: its original was read further before it was truncated."""
+        for one in files:
+            try:
+                with one.open() as copy:
+                    covered = one.path != self.path and place.covers(copy.fileno())
+                    known = Known.of(copy)
+            except InputError:
+                continue
+            if covered:
+                self.older = [*self.older, known][-MOST_KNOWN:]
+                self._start()
+                return True
+        return False
 
     def wait(self, seconds: float) -> None:
-        select.select([], [], [], seconds)
+        if self.idle:  # there may be much to read before a line ends
+            select.select([], [], [], seconds)
 
     def close(self) -> None:
         if self.file is not None:
             self.file.close()
 
-    @property
-    def _there(self) -> IO[bytes]:
-        assert self.file is not None  # `take` has opened it
-        return self.file
-
     def mark(self) -> Mark | None:
+        older = [[one.inode, one.length, one.head] for one in self.older]
         if self.file is None:
-            return None
+            return {"older": older}
+        status = os.fstat(self.file.fileno())
         return {
-            "position": self.position, "head": _digest(self.head), "tail": _digest(self.tail),
-            "file": list(_identity(os.fstat(self._there.fileno()))),
+            **self.trail.place.state(), "file": [status.st_dev, status.st_ino], "copy": self.copy,
+            "carried": self.carried.decode("latin-1"), "older": older,
         }  # fmt: skip
 
     def commit(self, rows: int, time: str | None) -> None:
@@ -109,109 +224,52 @@ class FollowedFile:
         """Goes to a mark: in the file that was marked, wherever it was moved to, or else in a copy of it."""
         if mark is None:
             return True  # there was no file yet
-        if self._found(mark):
-            return True
+        while True:
+            try:
+                return self._resumed(mark, rows)
+            except MovedOnError:
+                continue
+
+    def _resumed(self, mark: Mark, rows: int) -> bool:
+        if "older" in mark:
+            self.older = [Known(*one) for one in mark["older"]]
+            if "position" not in mark:
+                self._start()
+                return True
+            place: Place | OldPlace = Place.of(mark)
+            own = self._marked(newer(self.path, self.older), mark)
+        else:  # of version 2, or 1: which files were there before is not known
+            place, files, beside = OldPlace(mark["position"], mark["head"], mark["tail"]), listed(self.path), self.older
+            own = self._marked(files, mark)
+            self.older = [] if own is None else Known.all(files[: [one.is_file(own) for one in files].index(True)])
+        self.copy, self.carried = bool(mark.get("copy")), mark.get("carried", "").encode("latin-1")
+        try:
+            if (own is not None or place.position) and self._found(place, own):
+                return True
+        finally:
+            if own is not None and own is not self.file:
+                own.close()
         log.warning(
             "the followed file is another one than before: it is read from its start, and what the old one may have "
             "held after row %d is not read",
             rows,
         )
+        if "older" not in mark:
+            self.older = beside
+        self._start()
         return False
 
-    def _found(self, mark: Mark) -> bool:
-        files = self._files()
-        marked = [path for path, status in files if list(_identity(status)) == mark["file"]]
-        copies = [self.path, *(path for path, _ in files)] if mark["position"] else []
-        return any(self._open_at(path, mark) for path in (*marked, *copies))
-
-    def _files(self) -> list[tuple[Path, os.stat_result]]:
-        """The followed file and those it was moved to (sensors.csv.1, sensors.csv-20260301), oldest first."""
-        found = []
-        for path in self.path.parent.glob(f"{glob.escape(self.path.name)}*"):
-            if path == self.path or MOVED.fullmatch(path.name.removeprefix(self.path.name)):
-                try:
-                    status = path.stat()
-                except OSError:
-                    continue  # moved on while we looked
-                if stat.S_ISREG(status.st_mode):
-                    found.append((path, status))
-        return sorted(found, key=lambda one: one[1].st_mtime_ns)
-
-    def _open_at(self, path: Path, mark: Mark) -> bool:
-        before = self.file
+    def _marked(self, files: list[Found], mark: Mark) -> IO[bytes] | None:
+        """The file that was marked, if it is still there, by the inode: what it holds is looked at later."""
         try:
-            self.file = path.open("rb", buffering=0)
-        except OSError:
-            return False
-        if self._seek(mark):
-            if before is not None:
-                before.close()
-            return True
-        self.file.close()
-        self.file = before
-        return False
+            return next((one.open() for one in files if one.inode == mark["file"][1]), None)
+        except InputError:
+            return None
 
-    def _seek(self, mark: Mark) -> bool:
-        position = mark["position"]
-        if not isinstance(position, int) or position < 0:
-            return False
-        head = os.pread(self._there.fileno(), min(LOOK, position), 0)
-        tail = os.pread(self._there.fileno(), min(LOOK, position), max(position - LOOK, 0))
-        if len(head) < min(LOOK, position) or (_digest(head), _digest(tail)) != (mark["head"], mark["tail"]):
-            return False
-        self._there.seek(position)
-        self.fresh, self.position, self.head, self.tail = position == 0, position, head, tail
-        return True
-
-    def _whole(self, data: bytes) -> list[bytes]:
-        """The ended lines of what was read; the rest waits."""
-        taken, newline, self.rest = data.rpartition(b"\n")
-        if not newline:
-            return []
-        self._took(taken + newline)
-        return [line.rstrip(b"\r") for line in taken.split(b"\n")]
-
-    def _took(self, data: bytes) -> None:
-        self.position += len(data)
-        self.head = (self.head + data[:LOOK])[:LOOK]
-        self.tail = (self.tail + data)[-LOOK:]
-
-    def _rewritten(self) -> bool:
-        """Whether what was read last is no longer there: the file was truncated, and perhaps grew again."""
-        there = os.pread(self._there.fileno(), len(self.tail), self.position - len(self.tail))
-        return there != self.tail
-
-    def _moved(self) -> bool:
-        """Whether another file is where this one was."""
-        try:
-            there = self.path.stat()
-        except OSError:
-            return False  # moved away, the new one is not there yet
-        return _identity(there) != _identity(os.fstat(self._there.fileno()))
-
-    def _successor(self) -> list[bytes]:
-        """Goes on to the next file once nobody writes to this one any more: it may have been moved away twice."""
-        now = time.monotonic()
-        self.quiet_since = self.quiet_since or now
-        if now - self.quiet_since < GRACE and not self.once:
-            return []
-        here = os.fstat(self._there.fileno())
-        later = [path for path, status in self._files() if status.st_mtime_ns > here.st_mtime_ns]
-        try:
-            new = (later[0] if later else self.path).open("rb", buffering=0)
-        except OSError:
-            return []  # moved away again
-        if self.rest:
-            log.warning("the followed file was moved away in the middle of a line, which is left out")
-        self._there.close()
-        self.file = new
-        self._begin()
-        return []
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    def _tell(self, trouble: str) -> None:
+        """Says once that there is nothing to read, and why; and that there is again."""
+        if trouble and not self.trouble:
+            log.warning("source %s %s: waiting", self.path, trouble)
+        elif self.trouble and not trouble:
+            log.warning("source %s can be read again", self.path)
+        self.trouble = trouble

@@ -5,9 +5,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...errors import InputError
 from ...tables.lines import BadLineError, Parser, Row
 from ...wording import iso
 from . import Mark
+from .split import Cut, Line, TooLong
 
 __all__ = ["LineSource", "Lines"]
 
@@ -20,8 +22,9 @@ class Lines(Protocol):
     """Lines, one after the other."""
 
     fresh: bool  # whether the next line is the first of a file
+    trouble: str  # why there is nothing to take, such as "is gone"; "" while all is well
 
-    def take(self) -> list[bytes] | None:
+    def take(self) -> list[Line] | None:
         """The lines that are there and not taken yet, without their ends; None after the last one."""
 
     def wait(self, seconds: float) -> None:
@@ -50,21 +53,27 @@ class LineSource:
         self.rows = 0  # of all runs
         self.time: int | None = None  # of the last row that had one
 
+    @property
+    def trouble(self) -> str:
+        return self.lines.trouble
+
     def take(self) -> list[Row] | None:
         lines = self.lines.take()
         return None if lines is None else [row for line in lines if (row := self._row(line)) is not None]
 
-    def _row(self, line: bytes) -> Row | None:
+    def _row(self, line: Line) -> Row | None:
         self.read += 1
         try:
-            row = self.parser.first(line) if self.lines.fresh else self.parser.row(line)
+            if isinstance(line, TooLong):
+                raise BadLineError(line.why)
+            if isinstance(line, Cut):
+                line, row = self._whole(line)
+            else:
+                row = self._parsed(line)
         except BadLineError as error:
             if not self.parser.kind:  # the very first line of all
-                raise
-            self.left_out += 1
-            if self.left_out <= LOUD_LINES:
-                more = "; further ones are only counted" if self.left_out == LOUD_LINES else ""
-                log.warning("line %d %s: left out%s", self.read, error, more)
+                raise InputError(f"source must begin with a line that can be read; the first {error}") from error
+            self._leave_out(str(error))
             return None
         if line.strip():
             self.lines.fresh = False
@@ -74,6 +83,24 @@ class LineSource:
             for note in row.notes:
                 log.warning("line %d: %s", self.read, note)
         return row
+
+    def _parsed(self, line: bytes) -> Row | None:
+        return self.parser.first(line) if self.lines.fresh else self.parser.row(line)
+
+    def _whole(self, cut: Cut) -> tuple[bytes, Row | None]:
+        """The two halves, if together they are a row; else the second one, and the first is left out."""
+        whole = cut.before + cut.line
+        try:
+            return whole, self.parser.row(whole) if self.parser.kind else self.parser.first(whole)
+        except InputError as error:
+            self._leave_out(str(error))
+        return cut.line, self._parsed(cut.line)
+
+    def _leave_out(self, why: str) -> None:
+        self.left_out += 1
+        if self.left_out <= LOUD_LINES:
+            more = "; further ones are only counted" if self.left_out == LOUD_LINES else ""
+            log.warning("line %d %s: left out%s", self.read, why, more)
 
     def wait(self, seconds: float) -> None:
         self.lines.wait(seconds)

@@ -6,6 +6,7 @@ import select
 from collections.abc import Callable
 
 from . import Mark
+from .split import LONGEST_LINE, Line, Splitter
 
 __all__ = ["Pipe"]
 
@@ -22,6 +23,7 @@ class Pipe:
         descriptor: int,
         *,
         completed: bool = False,
+        longest_line: int = LONGEST_LINE,
         acknowledge: Callable[[int, str | None], object] | None = None,
     ) -> None:
         """With `completed`, a last line that has not ended is left out: its sender will send it whole.
@@ -29,11 +31,11 @@ class Pipe:
         `acknowledge` is told how many rows need not be sent again, and the time of the last of them.
         """
         self.descriptor, self.completed, self.acknowledge = descriptor, completed, acknowledge
-        self.fresh = True
-        self.rest = b""
+        self.fresh, self.trouble = True, ""
+        self.splitter = Splitter(longest_line)
         self.ended = False
 
-    def take(self) -> list[bytes] | None:
+    def take(self) -> list[Line] | None:
         if self.ended:
             return None
         if not select.select([self.descriptor], [], [], 0)[0]:
@@ -41,9 +43,9 @@ class Pipe:
         chunk = os.read(self.descriptor, CHUNK)
         if not chunk:
             self.ended = True
-            return [self.rest.rstrip(b"\r")] if self.rest and not self.completed else None
-        *lines, self.rest = (self.rest + chunk).split(b"\n")
-        return [line.rstrip(b"\r") for line in lines]
+            rest = b"" if self.completed else self.splitter.rest
+            return [rest.rstrip(b"\r")] if rest else None
+        return self.splitter.feed(chunk)
 
     def wait(self, seconds: float) -> None:
         select.select([self.descriptor], [], [], seconds)
