@@ -2,14 +2,22 @@
 
 import json
 import os
+import random
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ccmtad import Detector
 from ccmtad.live.sources.file import FollowedFile
+from ccmtad.live.sources.lines import LineSource
+from ccmtad.tables.lines import Parser, Row
+
+from .writer import MODEL, Writer, series
 
 HEADER = b"time,a,b\n"
 
@@ -105,28 +113,32 @@ def test_a_copy_that_is_being_made_is_left_for_its_original(path: Path) -> None:
     assert numbers(found) == list(range(400))
 
 
-def test_nothing_is_lost_where_a_writer_and_copytruncate_never_rest(path: Path) -> None:
-    path.write_bytes(HEADER)
-    lines = FollowedFile(path)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_row_is_read_once_while_a_writer_and_its_rotations_never_rest(
+    path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(seed)
+    monkeypatch.setattr("ccmtad.live.sources.file.CHUNK", dice.choice([300, 5_000, 1 << 18]))
+    lines = series(4)
+    writer = Writer(path, lines, random.Random(seed))
+    model = Detector.load(MODEL).model_
+    source = LineSource(FollowedFile(path), Parser(model.channels, model.named))
 
     def write() -> None:
-        for first in range(0, 20_000, 250):
-            at_the_end(path, rows(first, first + 250))
-            if first % 1_000 == 0:
-                for number in range(first // 1_000, 0, -1):
-                    path.with_name(f"log.{number}").rename(path.with_name(f"log.{number + 1}"))
-                copytruncate(path, path.with_name("log.1"))
+        while writer.written < len(writer.text):
+            writer.something(2_000)
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    found = []
-    while writer.is_alive():
-        found += taken(lines, looks=1)
-        lines.wait(0.002)
-    writer.join()
-    found += taken(lines, looks=200)
-    lines.close()
-    assert numbers(found) == list(range(20_000))
+    thread = threading.Thread(target=write)
+    thread.start()
+    found: list[Row] = []
+    given_up = time.monotonic() + 60.0
+    while len(found) < len(lines) - 1 and time.monotonic() < given_up:
+        found += source.take() or []
+        source.wait(0.01 * dice.random())
+    thread.join()
+    source.close()
+    assert [row.time for row in found] == [int(np.datetime64(line[:19], "ns").astype(int)) for line in lines[1:]]
+    assert not source.left_out
 
 
 @pytest.mark.parametrize("times", [(5_000, 5_000, 5_000), (9_000, 5_000, 1_000), (1_000, 9_000, 5_000)])

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -403,7 +404,7 @@ def test_a_full_disk_keeps_the_old_state_and_goes_on(
     watcher, _ = watch(fitted, source, folder / "state")
     before = (folder / "state").read_bytes()
     (folder / "state").rename(tmp_path / "kept")
-    folder.rmdir()  # as good as full: nothing can be written there
+    shutil.rmtree(folder)  # as good as full: nothing can be written there
     watcher.run()
     assert watcher.stream.tally.rows == 399
     assert caplog.text.count("state cannot be saved, and stays at row 0 until it can") == 1
@@ -423,7 +424,7 @@ def test_ctrl_c_ends_it_with_the_state_saved(model: Path, watched: Frame, tmp_pa
     detector = Detector.load(model)
     again, _ = watch(detector, source, state)
     assert again.stream.tally.rows == 1_000
-    again.source.close()
+    again.close()
 
 
 def test_an_idle_pipe_is_acknowledged_and_can_be_stopped(model: Path, watched: Frame, tmp_path: Path) -> None:
@@ -586,7 +587,7 @@ def test_a_watch_that_was_stopped_before_its_file_came_goes_on(
     fitted: Detector, watched: Frame, tmp_path: Path
 ) -> None:
     source, state = tmp_path / "a.csv", tmp_path / "state"
-    Watch(fitted, rows_of(fitted, FollowedFile(source)), "plant", state).source.close()
+    Watch(fitted, rows_of(fitted, FollowedFile(source)), "plant", state).close()
     source.write_text("".join(csv_lines(watched)[:50]))
     watcher, _ = watch(fitted, source, state)
     watcher.run()

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...wording import count
 from . import Mark
 from .place import OldPlace, Place, Trail
-from .rotation import Found, Known, MovedOnError, find, listed, newer, opened
+from .rotation import Found, Known, MovedOnError, find, is_current, listed, newer, opened
 from .split import LONGEST_LINE, Cut, Line, Splitter
 
 __all__ = ["FollowedFile"]
@@ -71,8 +71,8 @@ class FollowedFile:
         here = self.file.fileno()
         try:
             chunk = os.pread(here, CHUNK, self.trail.offset)
-            if not self.trail.intact(here):  # what came before is not what was read: nor is this what follows it
-                self._rewritten()
+            if not self.trail.intact(here) or self._overtaken(self.file):
+                self._rewritten()  # what came before is not what was read: nor is this what follows it
                 return []
             self.size = os.fstat(here).st_size
         except OSError as error:
@@ -88,7 +88,7 @@ class FollowedFile:
 
     def _end(self, file: IO[bytes]) -> list[Line] | None:
         """There is nothing more in this file now."""
-        if self.path.exists() and os.path.samestat(self.path.stat(), os.fstat(file.fileno())):
+        if is_current(self.path, file):
             self._tell("")
         elif following := newer(self.path, [*self.older, self._known(file)]):
             self._follow(following)
@@ -124,25 +124,36 @@ class FollowedFile:
                     break
                 log.warning("%s is left out: %s", one.path, error)
                 continue
-            if current and self._awaited(new):
+            if self._grown() or (current and self._awaited(new)):
                 new.close()
                 break
             self._tell("")
             self._leave(new, current=current)
             break
 
+    def _grown(self) -> bool:
+        """Whether something was written here after the last look, and before the new file was there."""
+        self.idle = self.file is None or os.fstat(self.file.fileno()).st_size <= self.trail.offset
+        return not self.idle
+
     def _awaited(self, new: IO[bytes]) -> bool:
-        """Whether the file that was moved away may get more lines before those of the new one."""
-        if self.once or self.copy or self.file is None:
+        """Whether there may come more before the lines of the new one: from a slow writer, or a copy being made."""
+        if self.once or self.file is None or (self.trail.place.telling and self._held_by(new)):
+            return False
+        if self.copy and not self._held_by(new):
             return False
         now = time.monotonic()
         self.quiet_since = self.quiet_since or now
-        return now - self.quiet_since < GRACE or not os.fstat(new.fileno()).st_size
+        return now - self.quiet_since < GRACE or not (self.copy or os.fstat(new.fileno()).st_size)
+
+    def _held_by(self, new: IO[bytes]) -> bool:
+        """Whether all that was read here is there too: then this is a copy of it, perhaps not whole yet."""
+        return self.trail.place.at(new.fileno()) is not None and self.trail.intact(new.fileno())
 
     def _leave(self, new: IO[bytes], *, current: bool) -> None:
-        """From the end of a file to the start of the next, unless that holds all of it: the copy is being made now."""
+        """From the end of a file to the start of the next, or to the same place there, if this is a copy of it."""
         place, rest = self.trail.place, self.splitter.rest
-        if current and place.telling and place.at(new.fileno()) is not None:
+        if current and place.telling and self._held_by(new):
             self._at(new, place)
             return
         if self.file is not None:
@@ -159,6 +170,13 @@ class FollowedFile:
             lost = f", and at least {count(unread, 'byte')} were not read before" * (unread > 0)
             log.warning("the followed file was written anew: it is read from its start%s", lost)
             self._start()
+
+    def _overtaken(self, file: IO[bytes]) -> bool:
+        """Whether it was copied away before enough was read to know it again by what it holds."""
+        if self.trail.place.telling:
+            return False
+        among = [one.is_file(file) for one in newer(self.path, self.older)]
+        return any(among) and not among[0]
 
     def _start(self) -> None:
         """From the start of the first file that was not read."""

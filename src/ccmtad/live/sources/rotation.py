@@ -11,7 +11,7 @@ from typing import IO
 from ...errors import InputError
 from .place import LOOK, OldPlace, Place, digest
 
-__all__ = ["Found", "Known", "MovedOnError", "find", "listed", "newer", "opened"]
+__all__ = ["Found", "Known", "MovedOnError", "find", "is_current", "listed", "newer", "opened"]
 
 MOVED = re.compile(r"[.-]\d[\dT._-]*")  # what rotation puts behind a name
 DATED = 5  # digits that make a date, or a moment, and no number
@@ -130,6 +130,14 @@ def find(place: Place | OldPlace, own: IO[bytes] | None, files: list[Found]) -> 
             return copy, there
         copy.close()
     return None
+
+
+def is_current(path: Path, file: IO[bytes]) -> bool:
+    """Whether the open file is the one of that name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def opened(path: Path) -> IO[bytes]:
