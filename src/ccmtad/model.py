@@ -170,8 +170,9 @@ class Model:
     @np.errstate(over="ignore", invalid="ignore")
     def peaks(self, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest squared errors of an event, with the values there, as an event tells them: in units of the
-        channel's usual error."""
-        return np.stack([np.sqrt(peaks[0] / self.combiner.unit), *peaks[1:]])
+        channel's usual error, whatever was dismissed."""
+        learnt = self if self.learnt_as is None else self.learnt_as
+        return np.stack([np.sqrt(peaks[0] / learnt.combiner.unit), *peaks[1:]])
 
     @property
     def learnt(self) -> Learnt:

@@ -34,11 +34,11 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recent() -> Frame:
-    values = waves(1_800, 4_000, seed=1)
-    for first in (600, 1_200):
+    values = waves(3_400, 4_000, seed=1)
+    for first in (600, 2_800):  # so far apart that the second is not the one just seen
         values[first, 1] += 30.0
-    values[1_500, 0] += 30.0
-    return Frame(values, CHANNELS, times(1_800, 4_000))
+    values[3_100, 0] += 30.0
+    return Frame(values, CHANNELS, times(3_400, 4_000))
 
 
 def test_a_dismissed_event_would_have_been_normal_and_nothing_else_changes(saved: Path, recent: Frame) -> None:
@@ -65,7 +65,7 @@ def test_what_was_said_is_saved_and_a_stream_heeds_it_at_once(saved: Path, recen
                 opened.append(change.event.alarm)
             if change.what == "final":
                 stream.dismiss(change.event)
-    assert opened == [600, 1_500]
+    assert opened == [600, 3_100]
     resumed = detector.stream(resume=stream.snapshot())
     assert resumed.feedback == stream.feedback
     assert len(stream.feedback) == 2

@@ -78,7 +78,7 @@ def glance(grouped: Sequence[Group]) -> list[Section]:
         seen = [_text(group.figure("ccmtad", "corrected", n), n) for n in ("event recall", FALSE_EVENTS)]
         dismissing = _text(group.figure("ccmtad", "with an operator", FALSE_EVENTS), FALSE_EVENTS)
         rows.append([_name(group), *label_free, everything, *seen, dismissing])
-        if group.has(published.AUTHORS):
+        if group.has(published.AUTHORS) and group.dataset in published.DATASETS:
             theirs += _by_authors(group)
     header = (
         "", "ccmtad", "PCA error", "isolation forest", "all-positive", "event recall", "false events / 10,000 rows",

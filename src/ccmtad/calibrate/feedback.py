@@ -60,7 +60,7 @@ def milder(
     said: Iterable[Verdict], channels: tuple[str, ...], combiner: Combiner, calibration: Calibration, limits: Floats
 ) -> tuple[Combiner, Calibration, Floats]:
     """How channels are judged after what was dismissed."""
-    unit, limits, unlike = combiner.unit.copy(), limits.copy(), calibration.unlike
+    unit, usual, limits, unlike = combiner.unit.copy(), limits, limits.copy(), calibration.unlike
     place = {name: i for i, name in enumerate(channels)}
     for one in in_force(said):
         if one.word != "dismissed":
@@ -79,9 +79,12 @@ def milder(
                 limits[ERROR, c] = max(limits[ERROR, c], error)
                 if value is not None and expected is not None:
                     away = value - float(limits[MIDDLE, c])
-                    side = ABOVE if away > 0 else BELOW
+                    side, other = (ABOVE, BELOW) if away > 0 else (BELOW, ABOVE)
+                    step = abs(value - expected)
+                    if usual[side, c] < abs(away) and np.isfinite(usual[other, c]):
+                        step = max(step, abs(away) + float(usual[other, c]))  # from anywhere normal to there
                     limits[side, c] = max(limits[side, c], ROOM * abs(away))
-                    limits[STEP, c] = max(limits[STEP, c], ROOM * abs(value - expected))
+                    limits[STEP, c] = max(limits[STEP, c], ROOM * step)
     return replace(combiner, unit=unit), replace(calibration, unlike=unlike), limits
 
 
