@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 WORTH_A_WORD = 0.1  # share of the blame
-MOST_PEAKS = 8  # channels of an event that are told of in full
+MOST_PEAKS = 8  # channels of an event that are told of in full, in a notice too: what it takes to dismiss it
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

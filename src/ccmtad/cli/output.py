@@ -24,7 +24,7 @@ class Output:
     """Lines to standard output. Once `stopped`, a reader that takes nothing is waited for no longer."""
 
     def __init__(self) -> None:
-        self.descriptor = standard(sys.stdout, "output")
+        self.descriptor = standard(sys.__stdout__, "output")  # as it was: the command may have put nothing in its place
         self.stopped = False
 
     def write(self, line: bytes) -> None:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..results import Change, Event, plain
+from ..results import MOST_PEAKS, Change, Event, plain
 
 __all__ = ["Journal", "Notice"]
 
-BLAMED = 5  # channels named in a notice
 GROWN = 2.0  # an open event is told of again when its severity is so many times the last told
 
 
@@ -24,7 +23,7 @@ class Notice:
 
     def line(self) -> bytes:
         """One line of JSON."""
-        told = {**plain(self.event, BLAMED), "id": self.id, "revision": self.revision, "change": self.change}
+        told = {**plain(self.event, MOST_PEAKS), "id": self.id, "revision": self.revision, "change": self.change}
         return json.dumps(told, ensure_ascii=False).encode() + b"\n"
 
 
