@@ -43,10 +43,7 @@ class Cases(Study):
     def variants(self) -> tuple[Variant, ...]:
         return tuple(self.cases.values())
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         judged = {case: trials.judged(dataset, entities, variant) for case, variant in self.cases.items()}
         figures = tuple(
             Figure(

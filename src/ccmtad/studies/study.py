@@ -9,7 +9,7 @@ from ..bench.render import Section
 from .claims import Comparison
 from .draw import Panel
 from .trials import Trials
-from .variant import Variant
+from .variant import BASE, Variant
 
 __all__ = ["Figure", "Found", "Page", "Study"]
 
@@ -61,13 +61,18 @@ class Study(ABC):
     order = 50
     whole = False  # whether every entity is taken: cheap, where nothing but the base is trained
 
-    @abstractmethod
     def variants(self) -> tuple[Variant, ...]:
         """What must have been trained for each entity."""
+        return (BASE,)
+
+    def judge(self, trials: Trials, dataset: str) -> Found:
+        """What is kept of one dataset's trainings, judged; nothing where nothing is."""
+        entities = trials.entities(self, dataset)
+        return self.judged(trials, dataset, entities) if entities else Found()
 
     @abstractmethod
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        """What is kept of one dataset's trainings, judged."""
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
+        """The same of the entities of which every variant is kept: at least one."""
 
     @abstractmethod
     def page(self, found: Found) -> Page:

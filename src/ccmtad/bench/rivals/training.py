@@ -1,5 +1,6 @@
 """Fits a rival: windows gathered on the device from one tensor of rows."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
 
@@ -21,20 +22,20 @@ Ints = NDArray[np.int64]
 AT_ONCE = 1_024  # windows that are judged together, where it does not matter
 
 
-class RowNetwork(nn.Module):
+class RowNetwork(nn.Module, ABC):
     """What a rival is: all three are given windows, (batch, time, channels)."""
 
+    @abstractmethod
     def learn(self, x: Tensor) -> Tensor:
         """The loss that is learnt by."""
-        raise NotImplementedError
 
     def check(self, x: Tensor) -> Tensor:
         """The loss that the epoch is chosen by."""
         return self.learn(x)
 
+    @abstractmethod
     def judge(self, x: Tensor) -> Tensor:
         """(batch, channels): how bad the row that the window is there for is."""
-        raise NotImplementedError
 
 
 class Rows:

@@ -9,7 +9,6 @@ from ..judging import mean_of, rows_of
 from ..study import Figure, Found, Page, Study
 from ..tables import by_case, printed
 from ..trials import Trials
-from ..variant import BASE, Variant
 
 __all__ = ["bound"]
 
@@ -34,13 +33,7 @@ class Bound(Study):
     order = 16
     whole = True
 
-    def variants(self) -> tuple[Variant, ...]:
-        return (BASE,)
-
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         normal = [rows_of(trials.kept(dataset, entity)).normal for entity in entities]
         bounds = np.array([mixture_bound(losses) for losses in normal])
         best = np.array([judged.corrected.alpha or np.nan for judged in trials.judged(dataset, entities)])

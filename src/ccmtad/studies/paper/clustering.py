@@ -34,10 +34,7 @@ class ClusteringVariants(Study):
     def variants(self) -> tuple[Variant, ...]:
         return tuple(_variant(way, number) for way in WAYS for number in NUMBERS)
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         figures, best = [], {}
         for way in WAYS:
             tried = [trials.judged(dataset, entities, _variant(way, number)) for number in NUMBERS]

@@ -42,10 +42,7 @@ class Cost(Study):
     def variants(self) -> tuple[Variant, ...]:
         return (BASE,)
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         kept = [trials.kept(dataset, entity, BASE) for entity in entities]
         shapes = [Architecture.of(one.full_settings, Clusters(one.label)) for one in kept]
         found: dict[str, float] = {

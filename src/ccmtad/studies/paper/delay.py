@@ -13,7 +13,6 @@ from ..judging import rows_of
 from ..study import Figure, Found, Page, Study
 from ..tables import by_case
 from ..trials import Trials
-from ..variant import BASE, Variant
 
 __all__ = ["delay", "delays"]
 
@@ -40,13 +39,7 @@ class Delay(Study):
     order = 15
     whole = True
 
-    def variants(self) -> tuple[Variant, ...]:
-        return (BASE,)
-
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         tables: dict[str, list[Floats]] = {way: [] for way in WAYS}  # of each entity (periods, 2): rows, events
         for entity, judged in zip(entities, trials.judged(dataset, entities), strict=True):
             rows = rows_of(trials.kept(dataset, entity))

@@ -34,10 +34,7 @@ class Gradient(Study):
     def variants(self) -> tuple[Variant, ...]:
         return tuple(CASES.values())
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         figures, comparisons = [], []
         for case, variant in CASES.items():
             maps = [trials.kept(dataset, entity, variant).extras["gradient"] for entity in entities]

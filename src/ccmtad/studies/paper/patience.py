@@ -12,7 +12,6 @@ from ..judging import Outcome, Rows, pooled, rows_of
 from ..study import Figure, Found, Page, Study
 from ..tables import by_case
 from ..trials import Trials
-from ..variant import BASE, Variant
 
 __all__ = ["patience"]
 
@@ -35,13 +34,7 @@ class Patience(Study):
     order = 7
     whole = True
 
-    def variants(self) -> tuple[Variant, ...]:
-        return (BASE,)
-
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         rows = [rows_of(trials.kept(dataset, entity)) for entity in entities]
         found = {
             case: [[_best(one, delta, case == WITH) for one in rows] for delta in DELTAS] for case in (WITH, WITHOUT)

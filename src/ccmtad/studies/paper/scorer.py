@@ -10,7 +10,6 @@ from ..judging import Judged, Outcome, difference, mean_of, pooled
 from ..study import Figure, Found, Page, Study
 from ..tables import by_case, printed
 from ..trials import Trials
-from ..variant import BASE, Variant
 
 __all__ = ["scorer"]
 
@@ -40,13 +39,7 @@ class Scorer(Study):
     order = 2
     whole = True
 
-    def variants(self) -> tuple[Variant, ...]:
-        return (BASE,)
-
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         found = trials.judged(dataset, entities)
         spreads = [trials.spread(dataset, entities, free) for free in (False, True)]
         figures = []

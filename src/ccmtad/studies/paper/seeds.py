@@ -38,10 +38,7 @@ class Seeds(Study):
     def variants(self) -> tuple[Variant, ...]:
         return tuple(Variant(seed=seed) for seed in range(SEEDS))
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         over = [trials.judged(dataset, entities, variant) for variant in trials.plan.variants(self)]
         found = {
             "F1": [pooled([j.corrected for j in each]) for each in over],

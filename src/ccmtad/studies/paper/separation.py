@@ -37,10 +37,7 @@ class Separation(Study):
     def variants(self) -> tuple[Variant, ...]:
         return tuple(CASES.values())
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         ratios = {}
         for case, variant in CASES.items():
             means = np.array([trials.kept(dataset, entity, variant).extras["separation"] for entity in entities])

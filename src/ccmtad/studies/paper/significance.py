@@ -14,7 +14,6 @@ from ..judging import Rows, rows_of
 from ..study import Figure, Found, Page, Study
 from ..tables import by_case
 from ..trials import Trials
-from ..variant import BASE, Variant
 
 __all__ = ["significance"]
 
@@ -56,13 +55,7 @@ class Significance(Study):
     order = 9
     whole = True
 
-    def variants(self) -> tuple[Variant, ...]:
-        return (BASE,)
-
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         swept = [_sweep(rows_of(trials.kept(dataset, entity))) for entity in entities]
         bound, everything = float(np.median([one.bound for one in swept])), np.arange(len(swept))
         over_alpha, over_h = _over_alpha(swept, everything), _over_h(swept, everything)

@@ -38,10 +38,7 @@ class Silhouette(Study):
     def variants(self) -> tuple[Variant, ...]:
         return (MEASURED, *(Variant.of(clusters=number) for number in NUMBERS))
 
-    def judge(self, trials: Trials, dataset: str) -> Found:
-        entities = trials.entities(self, dataset)
-        if not entities:
-            return Found()
+    def judged(self, trials: Trials, dataset: str, entities: list[str]) -> Found:
         quality = np.full((len(entities), len(NUMBERS)), np.nan)
         for row, entity in zip(quality, entities, strict=True):
             for number, value in trials.kept(dataset, entity, MEASURED).extras["silhouettes"]:
