@@ -67,6 +67,7 @@ class TimesBlock(nn.Module):
 class TimesNet(RowNetwork):
     """Every window in units of its own deviation, and back."""
 
+    by_values = True  # its periods
     places: Tensor
 
     def __init__(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ...errors import TrainingError
 from ...fit import Block
+from ...network.recorded import Recorded
 from ...network.training import reproducible
 from . import Recipe
 
@@ -24,6 +25,8 @@ AT_ONCE = 1_024  # windows that are judged together, where it does not matter
 
 class RowNetwork(nn.Module, ABC):
     """What a rival is: all three are given windows, (batch, time, channels)."""
+
+    by_values = False  # whether what it does, not only what comes out, depends on the values
 
     @abstractmethod
     def learn(self, x: Tensor) -> Tensor:
@@ -70,11 +73,12 @@ def learn(network: RowNetwork, rows: Rows, block: Block) -> Iterator[float]:
     recipe, best, weights, last, worse = rows.recipe, np.inf, network.state_dict(), np.inf, 0
     optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=recipe.weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimiser, recipe.decay_every, recipe.decay)
+    loss = network.learn if network.by_values else Recorded(network, network.learn, recipe.batch)
     for number in range(1, recipe.epochs + 1):
         network.train()
         for x in rows.windows(block.training, recipe.batch, shuffled=True):
             optimiser.zero_grad()
-            network.learn(x).backward()
+            loss(x).backward()
             optimiser.step()
         schedule.step()
         checked = _check(network, rows, block.validation)
