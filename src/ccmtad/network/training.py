@@ -12,7 +12,6 @@ from ..errors import SettingError, TrainingError
 from ..results import Epoch
 from ..settings import Settings
 from .network import Network
-from .recorded import Recorded
 from .shapes import Architecture
 from .weights import Trained
 
@@ -39,7 +38,6 @@ def train(
     """
     with reproducible(settings) as device:
         network = build(shape, settings).to(device)
-        recorded = Recorded(network, network, settings.batch_size)
         series = torch.as_tensor(rows, device=device)
         learn_on, check_on = torch.as_tensor(training, device=device), torch.as_tensor(validation, device=device)
         check_on = check_on[:: -(-len(check_on) // settings.epoch_windows)]  # evenly, and the same in every epoch
@@ -50,8 +48,8 @@ def train(
         weights, best = network.weights(), Epoch(0, settings.epochs, np.inf, np.inf)
         for number in range(1, settings.epochs + 1):
             shuffled = learn_on[torch.randperm(len(learn_on))[: settings.epoch_windows].to(device)]
-            learnt = _pass(network, recorded, series, shuffled, settings, optimiser)
-            epoch = Epoch(number, settings.epochs, learnt, _pass(network, recorded, series, check_on, settings))
+            learnt = _pass(network, series, shuffled, settings, optimiser)
+            epoch = Epoch(number, settings.epochs, learnt, _pass(network, series, check_on, settings))
             if not np.isfinite([epoch.training, epoch.validation]).all():
                 raise TrainingError(
                     f"training must keep a finite loss; got {epoch.training} in epoch {number}: "
@@ -95,7 +93,6 @@ def _threads(number: int) -> Iterator[None]:
 
 def _pass(
     network: Network,
-    recorded: Recorded,
     series: Tensor,
     ends: Tensor,
     settings: Settings,
@@ -109,7 +106,7 @@ def _pass(
     with torch.set_grad_enabled(learning):
         for batch in ends.split(settings.batch_size):
             x = series[batch[:, None] + reach]  # (batch, time, channels)
-            loss = nn.functional.mse_loss(recorded(x), x[:, -1])
+            loss = nn.functional.mse_loss(network(x), x[:, -1])
             if optimiser is not None:
                 optimiser.zero_grad()
                 loss.backward()
