@@ -11,7 +11,7 @@ from ccmtad.bench.summary import groups
 from ccmtad.studies.pages import written
 
 DOCS = Path(__file__).parent
-FILES = ("default", "ecod", "authors", "combined", "inject")
+FILES = ("default", "ecod", "rivals", "authors", "combined", "inject")
 IN_README = ("default", "authors", "combined")
 
 

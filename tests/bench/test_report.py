@@ -42,6 +42,7 @@ def record(
         "settings": {"budget": "1/10000 rows"},
         "online": True,
         "versions": {"ccmtad": "0"},
+        "seconds": {"method": 2.0, "judging": 1.0},
         "plan": {"preset": "authors", "settings": {}, "combined": combined, "every_epoch": False, "version": "0"},
     }
 
@@ -261,3 +262,14 @@ def test_a_method_that_looks_ahead_says_so_in_every_table() -> None:
     assert "200 rows judged" in facts  # by those that judge most
     assert "**TimesNet, published (looks ahead)**: takes its periods from the mean over a batch" in facts
     assert "looks ahead" not in markdown(sections(records()))
+
+
+def test_a_method_that_ran_with_fewer_seeds_than_others_is_named() -> None:
+    more = [record(entity, "uae", 0) for entity in "ab"]
+    assert "Fewer seeds: UAE 1." in markdown(sections(records() + more))
+    assert "Fewer seeds" not in markdown(sections(records()))  # PCA does not depend on it
+
+
+def test_the_seconds_of_a_run_stand_beside_what_it_found() -> None:
+    table = markdown(sections(records()))
+    assert re.search(r"seconds to fit and judge an entity \|\n.*\n\| ccmtad \|.*\| 2\.0 \|", table)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ccmtad.bench.datasets import Entity, Truth
 from ccmtad.bench.flags import FLAGS, plan_of
 from ccmtad.bench.methods import Method
 from ccmtad.bench.methods.sensitivehue import SIZES, sensitivehue
+from ccmtad.bench.rivals.recorded import Recorded
 from ccmtad.bench.rivals.timesnet import Inception
 from ccmtad.bench.rivals.training import parameters
 from ccmtad.bench.rivals.xlstm import MatrixLstm, Stack
@@ -226,3 +228,24 @@ def test_a_named_class_is_told_the_number_of_channels(tmp_path: Path) -> None:
     name = f"{__name__}:AskingForChannels"
     (record,) = run(Plan((Made(),), (name,), seeds=1, settings={"device": "cpu"}), tmp_path / "r.jsonl")
     assert record["columns"]["point oracle"]["correct"] >= 15
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: run on a machine with one")
+def test_a_recorded_step_learns_what_a_plain_one_does() -> None:
+    learnt = []
+    for size in (64, 63):  # of another size: goes the plain way
+        torch.manual_seed(0)
+        module = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.Tanh(), torch.nn.Linear(8, 5)).cuda()
+        optimiser = torch.optim.Adam(module.parameters(), lr=1e-2)
+        recorded = Recorded(module, partial(_reconstruction_error, module), size)
+        for x in torch.randn(20, 64, 5).cuda():
+            optimiser.zero_grad()
+            recorded(x).backward()
+            optimiser.step()
+        learnt.append([one.detach().cpu() for one in module.parameters()])
+    torch.testing.assert_close(*learnt)
+
+
+def _reconstruction_error(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    back: torch.Tensor = module(x)
+    return (back - x).square().mean()

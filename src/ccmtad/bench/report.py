@@ -29,7 +29,8 @@ random score: the best of as many draws; the method's authors choose the epoch b
 (epoch from the second on by the best point F1, alpha and threshold by the best F1), **oracle, authors, uncorrected** \
 the same without boundary correction, **oracle, authors, point** without accumulation.
 
-Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed. **PR-AUC**: \
+Figures are means over seeds ± their standard deviation; a method without ± does not depend on the seed, or was \
+run with one. **PR-AUC**: \
 trapezoid under the exact curve over thresholds. **VUS**: TSB-AD's definition, window 100, 250 thresholds, of the \
 score. **Range F1**: Tatbul et al., flat bias, reciprocal cardinality, existence weight 0.2. **Affiliation F1**: Huet \
 et al. These are means over entities.
@@ -127,8 +128,12 @@ def _group(group: Group) -> list[Section]:
         )
         found.append(Section(3, label, "", ("method", *columns), _rows(rows)))
     names = _titles("operator")
-    rows = [[title(m), *(_text(group.figure(m, "online", n), n) for n in names)] for m in group.methods]
-    found.append(Section(3, "What an operator sees (online column)", "", ("method", *names), _rows(rows)))
+    rows = [
+        [title(m), *(_text(group.figure(m, "online", n), n) for n in names), f"{group.seconds(m):.1f}"]
+        for m in group.methods
+    ]
+    header = ("method", *names, "seconds to fit and judge an entity")
+    found.append(Section(3, "What an operator sees (online column)", "", header, _rows(rows)))
     found += _delays(group)
     names = _titles("other")
     for column in ("corrected", "oracle epoch" if group.has("oracle epoch") else "oracle"):
@@ -188,8 +193,15 @@ def _facts(group: Group) -> str:
     seeds = len({record["seed"] for record in group.records})
     return (
         f"{entities}, {rows:,} rows judged, {anomalous / rows:.2%} of them anomalous; {seeds} seeds, budget "
-        f"{first['settings']['budget']}; {versions}.{online}"
+        f"{first['settings']['budget']}; {versions}.{_fewer(group, seeds)}{online}"
     )
+
+
+def _fewer(group: Group, seeds: int) -> str:
+    """Which methods that a seed can change ran with fewer of them."""
+    ran = {name: len(group.columns(name, "online")) for name in group.methods if name in known()}
+    short = [f"{title(name)} {number}" for name, number in ran.items() if known()[name].seeded and number < seeds]
+    return f" Fewer seeds: {', '.join(short)}." if short else ""
 
 
 def _paired(group: Group, columns: Sequence[str]) -> list[Section]:

@@ -78,6 +78,10 @@ class Group:
                 found[record["seed"]][record["entity"]] = record["columns"][column]
         return found
 
+    def seconds(self, method: str) -> float:
+        """A run of a method took, on average."""
+        return float(np.mean([one["seconds"]["method"] for one in self.records if one["method"] == method]))
+
     def has(self, column: str) -> bool:
         return any(column in record["columns"] for record in self.records)
 

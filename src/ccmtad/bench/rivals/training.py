@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from ...errors import TrainingError
 from ...fit import Block
-from ...network.recorded import Recorded
 from ...network.training import reproducible
 from . import Recipe
+from .recorded import Recorded
 
 __all__ = ["RowNetwork", "Rows", "learn", "parameters", "reproducible"]
 

@@ -1,11 +1,14 @@
 """On a GPU a step of a small network is mostly launching: recorded once, it is replayed as a whole."""
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 __all__ = ["Recorded"]
+
+Forth = Callable[[Tensor], Tensor]
 
 
 class Recorded:
@@ -14,22 +17,23 @@ class Recorded:
     Only for what does the same operations whatever the values.
     """
 
-    def __init__(self, module: nn.Module, what: Callable[[Tensor], Tensor], size: int) -> None:
+    def __init__(self, module: nn.Module, what: Forth, size: int) -> None:
         self._module, self._what, self._size = module, what, size
-        self._replayed: Callable[[Tensor], Tensor] | None = None
+        self._replayed: Forth | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.device.type != "cuda" or len(x) != self._size or not torch.is_grad_enabled():
             return self._what(x)
         if self._replayed is None:
-            self._replayed = torch.cuda.make_graphed_callables(_Called(self._module, self._what), (x,))
+            called = _Called(self._module, self._what)
+            self._replayed = cast(Forth, torch.cuda.make_graphed_callables(called, (x,)))
         return self._replayed(x)
 
 
 class _Called(nn.Module):
     """So that the parameters of `module` are known where `what` is recorded."""
 
-    def __init__(self, module: nn.Module, what: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, module: nn.Module, what: Forth) -> None:
         super().__init__()
         self.module, self.what = module, what
 
