@@ -23,11 +23,12 @@ from typing import Any
 from .. import __version__
 from ..errors import FileError, InputError
 from ..fit import TrainingSeries, threads
-from ..settings import PRESETS, Settings
+from ..settings import PRESETS
 from . import methods
 from .datasets import Dataset, Entity, chain, join
 from .inject import injected, kept_apart
 from .protocol import judge
+from .settings import RunSettings
 
 __all__ = ["Plan", "Task", "authors_settings", "one_thread", "read", "run"]
 
@@ -73,7 +74,7 @@ class Plan:
             raise InputError("kept_apart must come with inject: labelled runs judge every entity; got it alone")
         if self.seeds < 1:
             raise InputError(f"seeds must be at least 1; got {self.seeds}")
-        Settings.of(**{"preset": "default", **self.settings})
+        RunSettings.of(**{"preset": "default", **self.settings})
 
     def tasks(self) -> list[Task]:
         """All there is to do. Methods that no seed can change run once."""
@@ -106,15 +107,15 @@ class Plan:
             return chain(entities)
         return join(entities, self._settings({}, task).validation)
 
-    def settings_of(self, entity: Entity, task: Task) -> Settings:
+    def settings_of(self, entity: Entity, task: Task) -> RunSettings:
         """The settings of one entity."""
         return self._settings(entity.settings, task)
 
-    def _settings(self, entity: Mapping[str, Any], task: Task) -> Settings:
+    def _settings(self, entity: Mapping[str, Any], task: Task) -> RunSettings:
         given = {**entity, **self.settings, "seed": task.seed}
         if self.preset != "authors":
-            return Settings.of(self.preset, **given)
-        return Settings.of("paper", **{**authors_settings(self._dataset(task), task.entity), **given})
+            return RunSettings.of(self.preset, **given)
+        return RunSettings.of("paper", **{**authors_settings(self._dataset(task), task.entity), **given})
 
     def _dataset(self, task: Task) -> Dataset:
         return next(dataset for dataset in self.datasets if dataset.name == task.dataset)
@@ -255,7 +256,7 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
             }
 
 
-def _facts(task: Task, entity: Entity, settings: Settings) -> Record:
+def _facts(task: Task, entity: Entity, settings: RunSettings) -> Record:
     """What every record says of where it comes from."""
     return {
         "dataset": task.dataset,
