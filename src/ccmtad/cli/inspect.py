@@ -41,6 +41,7 @@ def inspect(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
     for name, text in _lines(facts):
         table.add_row(f"[dim]{name}[/]", show.safe(text))
     show.out.print(table)
+    show.out.print("\n[bold]Channels, by cluster[/]")
     show.out.print(_clusters(facts))
     settings = show.plain_table("", "", "", "", "", "", title="\nSettings (bold: not the default)")
     settings.show_header = False
@@ -111,12 +112,12 @@ def _clusters(facts: dict[str, Any]) -> Table:
     channels are correlated, and how alike their profiles are, inside and with the nearest other cluster."""
     quality = facts["cluster_quality"]
     if quality is None:
-        table = show.plain_table("", "", title="\nChannels, by cluster")
+        table = show.plain_table("", "")
         table.show_header = False
         for i, group in enumerate(facts["clusters"], 1):
             table.add_row(str(i), show.safe(", ".join(group)))
         return table
-    table = show.plain_table("", "silhouette", "correlation", "adjacency", "channels", title="\nChannels, by cluster")
+    table = show.plain_table("", "silhouette", "correlation", "adjacency", "channels")
     for i, group in enumerate(facts["clusters"]):
         cells = [_inside_and_out(quality[name][i], i) for name in ("correlation", "adjacency")]
         table.add_row(str(i + 1), _number(quality["silhouettes"][i]), *cells, show.safe(", ".join(group)))
