@@ -30,7 +30,7 @@ from .inject import injected, kept_apart
 from .protocol import judge
 from .settings import RunSettings
 
-__all__ = ["Plan", "Task", "authors_settings", "one_thread", "read", "run"]
+__all__ = ["Plan", "Task", "authors_settings", "authors_table", "one_thread", "read", "run"]
 
 Record = dict[str, Any]
 Key = tuple[str, str, int, str]
@@ -309,13 +309,20 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def authors_settings(dataset: Dataset, entity: str) -> dict[str, Any]:
-    """The authors' hyperparameters: by the name of the entity, or by its number in its dataset's list."""
+@cache
+def authors_table() -> dict[str, dict[str, dict[str, Any]]]:
+    """The authors' hyperparameters, by dataset, then by the name of the entity or its number in its dataset's list."""
     table = json.loads(files(__package__).joinpath("authors.json").read_text(encoding="utf-8"))
+    return {name: entries for name, entries in table.items() if name != "note"}
+
+
+def authors_settings(dataset: Dataset, entity: str) -> dict[str, Any]:
+    """The authors' hyperparameters of one entity."""
+    table = authors_table()
     name = f"{dataset.name} combined" if entity == "all" else dataset.name
     if name not in table:
-        raise InputError(f"preset authors must be used with one of {', '.join(list(table)[1:])}; got {name}")
-    entries: dict[str, dict[str, Any]] = table[name]
+        raise InputError(f"preset authors must be used with one of {', '.join(table)}; got {name}")
+    entries = table[name]
     if entity in entries:
         return entries[entity]
     return entries["1" if entity == "all" else str(dataset.entities().index(entity) + 1)]
