@@ -118,7 +118,10 @@ def test_a_studys_figures_fill_its_claims() -> None:
         return Comparison("MSL", words, "authors", value, value - 0.01, value + 0.01)
 
     both = of("causal less plain mixer (10 - 8)", 0.1), of("with clusters less without (10 - 5)", -0.1)
-    told = verdicts(claims_page([], {"modules": Found((), both)}))
+    parts = claims_page([], {"modules": Found((), both)})
+    told, mixing = verdicts(parts), section(parts, "Causal mixing helps to detect")
+    assert "Printed: SWaT 0.883 against 0.871, PSM 0.716 against 0.652." in mixing.text
+    assert [row[1:3] for row in mixing.rows] == [("causal less plain mixer (10 - 8)", "+0.100 (+0.090 to +0.110)")]
     assert told["Causal mixing helps to detect"].startswith("The claim held (1 of 1")
     assert told["Clusters help to detect"].startswith("The claim did not hold (0 of 1")
 
