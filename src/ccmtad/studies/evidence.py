@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,14 +113,16 @@ def one_for_each(every: Sequence[Group]) -> Iterator[Line]:
 def scored(every: Sequence[Group]) -> Iterator[Line]:
     """Evidence accumulated or not, bounds corrected or not: each way at its own best on the labels."""
     for group in _with_ours(every):
-        beside = not group.plan["combined"] and not published.part(group)
-        theirs = printed("scorer_f1").get(group.dataset, {}) if beside else {}
-        for one, other in ((AUTHORS, POINT), (UNCORRECTED, POINT), (AUTHORS, UNCORRECTED)):
-            words = f"{CASES[one]}, less {CASES[other]}{_which(group)}"
-            made = _gap(group, words, group.columns("ccmtad", one), group.columns("ccmtad", other), POOLED)
+        whole = not group.plan["combined"] and not published.part(group)
+        theirs = printed("scorer_f1").get(group.dataset, {}) if whole else {}
+        steps = ((AUTHORS, POINT), (UNCORRECTED, POINT), (AUTHORS, UNCORRECTED))
+        for (one, other), name in product(steps, (POOLED,) if group.single else (POOLED, MEAN)):
+            words = f"{CASES[one]}, less {CASES[other]}{'' if group.single else name[2:]}{_which(group)}"
+            made = _gap(group, words, group.columns("ccmtad", one), group.columns("ccmtad", other), name)
             if made is not None:
-                told = f"{theirs[CASES[one]]:.3f} against {theirs[CASES[other]]:.3f}" if theirs else ""
-                yield Line(made, told, *(_text(group, "ccmtad", of, POOLED) for of in (other, one)))
+                beside = theirs and name == POOLED
+                told = f"{theirs[CASES[one]]:.3f} against {theirs[CASES[other]]:.3f}" if beside else ""
+                yield Line(made, told, *(_text(group, "ccmtad", of, name) for of in (other, one)))
 
 
 def online(_: Sequence[Group]) -> Iterator[Line]:
