@@ -24,6 +24,7 @@ PAGES = (
     "docs/streaming.md",
     "docs/concepts.md",
     "docs/commands.md",
+    "docs/reproduce.md",
     "docs/settings.md",
     "docs/paper.md",
     "docs/faq.md",

@@ -1,14 +1,17 @@
-"""Writes the benchmark's results into README.md and docs/benchmark.md, and the pages of docs/studies from the figures
-there; with --check, says whether they are there."""
+"""Writes the benchmark's results into README.md and docs/benchmark.md, the pages of docs/studies from the figures
+there, and docs/claims.md and docs/data.md from both; with --check, says whether they are there."""
 
 import re
 import sys
 from pathlib import Path
 
+from ccmtad.bench import statistics
 from ccmtad.bench.report import glance, markdown, sections
 from ccmtad.bench.run import read
 from ccmtad.bench.summary import groups
-from ccmtad.studies.pages import written
+from ccmtad.studies import pages
+from ccmtad.studies.floors import data_page
+from ccmtad.studies.overview import claims_page
 
 DOCS = Path(__file__).parent
 FILES = ("default", "ecod", "rivals", "authors", "combined", "inject")
@@ -17,7 +20,9 @@ IN_README = ("default", "authors", "combined")
 
 def main() -> None:
     records = {name: read(DOCS / "results" / f"{name}.jsonl.gz") for name in FILES}
-    whole = markdown(sections([record for name in FILES for record in records[name]]))
+    everything = [record for name in FILES for record in records[name]]
+    labelled = [record for record in everything if not record["plan"].get("inject")]
+    whole = markdown(sections(everything))
     parts = glance(groups([record for name in IN_README for record in records[name]]))
     tables = [[line for line in markdown([part]).splitlines() if line.startswith("|")] for part in parts]
     label_free = [line for line in tables[0] if "the authors' settings" not in line]
@@ -27,7 +32,9 @@ def main() -> None:
     wanted = {
         DOCS / "benchmark.md": whole,
         DOCS.parent / "README.md": between.sub(lambda m: f"{m[1]}{table}\n{m[2]}", readme),
-        **{DOCS / "studies" / name: text for name, text in written(DOCS / "studies").items()},
+        DOCS / "claims.md": markdown(claims_page(labelled, pages.read(DOCS / "studies"))),
+        DOCS / "data.md": markdown(data_page(statistics.read(DOCS / "data.jsonl"), labelled)),
+        **{DOCS / "studies" / name: text for name, text in pages.written(DOCS / "studies").items()},
     }
     for path, text in wanted.items():
         if "--check" in sys.argv:

@@ -50,6 +50,8 @@ def test_a_saved_model_gives_the_same_answer(fitted: Detector, tmp_path: Path) -
     assert loaded.settings == fitted.settings
     assert loaded.history_ == fitted.history_
     assert loaded.clusters_ == fitted.clusters_
+    for name in ("correlation_", "adjacency_", "silhouettes_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(fitted, name))
     assert loaded.model_.fingerprint == fitted.model_.fingerprint
     with pytest.raises(NotFittedError, match="not kept in a saved or recalibrated model"):
         _ = loaded.decision_scores_
@@ -227,6 +229,7 @@ def test_golden_files_of_every_version_still_load(version: str) -> None:
     """Written by the code of their time; regenerate only by adding a file for a new format version."""
     expected = json.loads((GOLDEN / f"expected-{version}.json").read_text())
     detector = Detector.load(GOLDEN / f"model-{version}.ccm")
+    assert (detector.correlation_, detector.adjacency_, detector.silhouettes_) == (None, None, None)  # not kept then
     rows = np.array(expected["rows"])
     np.testing.assert_allclose(detector.detect(rows).loss[3:], expected["loss"][3:], rtol=1e-5)
     stream = detector.stream(resume=(GOLDEN / f"snapshot-{version}.bin").read_bytes())

@@ -17,6 +17,7 @@ from .errors import FileError, InputError, NotFittedError, SettingError
 from .fit import TrainingSeries, threads, warn_of_budget
 from .frame import Frame, inside
 from .model import Model
+from .network import adjacency
 from .prepare import windows
 from .results import Detection, Epoch, Event, Support, Verdict
 from .settings import Settings, signature
@@ -309,6 +310,28 @@ class Detector:
         """The channels embedded together; fewer clusters than asked for where there are no more distinct channels."""
         model = self._fitted()
         return tuple(tuple(model.channels[i] for i in members) for members in model.clusters.members)
+
+    @property
+    def correlation_(self) -> NDArray[np.float64] | None:
+        """(channels, channels): Pearson's correlation of the training rows, 0 where a channel is constant; None in
+        older model files."""
+        found = self._fitted().correlation
+        return None if found is None else found.astype(np.float64)
+
+    @property
+    def adjacency_(self) -> NDArray[np.float64] | None:
+        """(channels, channels): how alike the channels' correlation profiles are, 0 to 1: the weights of the graph that
+        is cut into clusters. 0 on the diagonal and where a channel is constant; None where `correlation_` is."""
+        found = self._fitted().correlation
+        return None if found is None else adjacency.adjacency(found)
+
+    @property
+    def silhouettes_(self) -> NDArray[np.float64] | None:
+        """(channels,): how clearly each channel belongs to its cluster, by its correlation profile, -1 to 1; 0 where it
+        is alone in it. Their mean is what `clusters="auto"` makes largest. NaN for constant channels, and for all where
+        the others are one cluster; None where `correlation_` is."""
+        model = self._fitted()
+        return None if model.correlation is None else adjacency.silhouettes(model.correlation, model.clusters.label)
 
     @property
     def history_(self) -> tuple[Epoch, ...]:

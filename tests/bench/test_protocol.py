@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccmtad import FileError, Frame, InputError, MissingExtraError, SettingError, Settings
+from ccmtad import Detector, FileError, Frame, InputError, MissingExtraError, SettingError, Settings
 from ccmtad.bench import methods
 from ccmtad.bench.datasets import Entity, Truth, chain
 from ccmtad.bench.methods import Fitted, Losses
@@ -322,6 +322,21 @@ def test_the_authors_evaluation_goes_by_their_epoch_and_their_losses(tmp_path: P
         assert {"authors_pr_auc", "authors_vus_pr", "authors_range_f1"} <= set(columns["oracle, authors"])
         assert columns["oracle, authors"]["positives"] == columns["online"]["positives"]
         assert not record["settings"]["blocks"] > 1
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1])
+def test_alpha_goes_up_to_1_here_and_nowhere_else(alpha: float, tmp_path: Path) -> None:
+    plan = Plan((Made(),), ("pca",), seeds=1, preset="paper", settings={**SMALL, "alpha": alpha, "threshold": 20})
+    for record in run(plan, tmp_path / "r.jsonl"):
+        assert record["settings"]["alpha"] == record["columns"]["online"]["alpha"] == alpha
+        assert record["columns"]["online"]["predicted"] > 0
+    (first, *_) = run(replace(plan, settings={**SMALL, "alpha": alpha}), tmp_path / "auto.jsonl")  # the budget's own
+    assert np.isfinite(first["columns"]["online"]["threshold"])
+    with pytest.raises(SettingError, match='alpha must be "auto" or a positive number of at most 1; got 1.5'):
+        replace(plan, settings={"alpha": 1.5})
+    for refusing in (Settings.of, Detector):
+        with pytest.raises(SettingError, match="alpha must be .* below 1/e"):
+            refusing(alpha=alpha)
 
 
 def test_the_epoch_of_the_authors_is_that_of_the_best_point_f1() -> None:

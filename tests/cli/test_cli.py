@@ -17,6 +17,14 @@ def test_version() -> None:
     assert (result.returncode, result.stdout) == (0, f"ccmtad {ccmtad.__version__}\n")
 
 
+def test_the_package_runs_as_a_module() -> None:
+    shown = subprocess.run([sys.executable, "-m", "ccmtad", "--version"], capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stdout) == (0, f"ccmtad {ccmtad.__version__}\n")
+    wrong = subprocess.run([sys.executable, "-m", "ccmtad", "dmeo"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "No such command" in wrong.stderr
+
+
 def test_help_names_the_commands_and_imports_no_torch() -> None:
     result = run("--help")
     assert result.returncode == 0

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -127,7 +128,15 @@ def test_inspect_tells_what_is_in_a_model(folder: Path) -> None:
     assert told["settings"]["epochs"] == 2
     assert len(told["training"]) == 2
     assert told["bytes"] == (folder / "plant.ccm").stat().st_size
+    quality, each = told["cluster_quality"], detector.silhouettes_
+    assert each is not None
+    assert quality["silhouette"] == pytest.approx(np.nanmean(each))
+    for group, mean, row in zip(detector.clusters_, quality["silhouettes"], quality["adjacency"], strict=True):
+        members = each[[detector.channels_.index(name) for name in group]]
+        assert mean is None if np.isnan(members).all() else mean == pytest.approx(np.nanmean(members))
+        assert len(row) == len(detector.clusters_)
     shown = run("inspect", "plant.ccm", cwd=folder).stdout
+    assert f"silhouette {quality['silhouette']:.2f}" in shown
     for text in (
         "53 in",
         "one every 60 s",
@@ -135,9 +144,18 @@ def test_inspect_tells_what_is_in_a_model(folder: Path) -> None:
         "An error of 3 times the usual alarms",
         "2 epochs",
         "Channels, by cluster",
+        "adjacency",
         "persistence",
     ):
         assert text in shown, text
+
+
+def test_inspect_does_without_what_an_older_file_has_not() -> None:
+    old = Path(__file__).parents[1] / "golden"
+    assert answer("inspect", "model-v2.ccm", cwd=old, code=0)["cluster_quality"] is None
+    shown = run("inspect", "model-v2.ccm", cwd=old).stdout
+    assert "Channels, by cluster" in shown
+    assert "silhouette" not in shown
 
 
 def test_check_looks_at_one_file_or_two(folder: Path) -> None:

@@ -76,7 +76,7 @@ def _rows(detector: Detector) -> NDArray[np.float64]:
 
 def use_model(data: bytes, folder: Path) -> None:
     """Reads a model, and asks everything of it that needs no training."""
-    from ccmtad.cli.inspect import _facts, _lines
+    from ccmtad.cli.inspect import _clusters, _facts, _lines
 
     path = folder / "m.ccm"
     path.write_bytes(data)
@@ -91,6 +91,7 @@ def use_model(data: bytes, folder: Path) -> None:
     json.dumps([event.sentence for event in found.events], ensure_ascii=False).encode()
     facts = _facts(detector, path)
     _lines(facts)
+    _clusters(facts)
     json.dumps(facts, ensure_ascii=False, allow_nan=False).encode()
     detector.save(path)
     Detector.load(path)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.metrics import silhouette_samples
 
+from ccmtad.network import adjacency as quality
 from ccmtad.network import clusterings
 from ccmtad.network.clusters import Clusters, correlation, silhouettes, widths
 from ccmtad.network.clusters import find as find_clusters
@@ -50,6 +52,36 @@ def test_the_silhouette_of_each_number_says_why() -> None:
     assert min(found) == 3  # two of those that move, and the constant ones: one cluster has no silhouette
     assert max(found, key=lambda number: found[number]) == 4
     assert silhouettes(groups(), clusterings.find("off")) == {}
+
+
+def test_the_silhouette_of_a_channel_is_scikit_learns() -> None:
+    rows = groups()
+    found, matrix = find(rows, "auto"), correlation(rows)
+    moving = np.arange(12)
+    expected = silhouette_samples(np.abs(matrix[np.ix_(moving, moving)]), found.label[moving])
+    each = quality.silhouettes(matrix, found.label)
+    np.testing.assert_allclose(each[moving], expected, atol=1e-7)
+    assert np.isnan(each[12:]).all()  # constant channels have no profile
+    assert np.nanmean(each) == pytest.approx(silhouettes(rows, clusterings.find("profile"))[4])
+    alone = quality.silhouettes(matrix, np.array([*range(12), 12, 12]))
+    assert alone[:12].tolist() == [0.0] * 12
+    assert np.isnan(quality.silhouettes(matrix, np.zeros(14, dtype=np.int64))).all()
+
+
+def test_adjacency_is_how_alike_profiles_are() -> None:
+    rows = groups()
+    matrix = correlation(rows)
+    found, profile = quality.adjacency(matrix), np.abs(matrix)
+    by_hand = profile[0] @ profile[5] / np.linalg.norm(profile[0]) / np.linalg.norm(profile[5])
+    assert found[0, 5] == found[5, 0] == pytest.approx(by_hand)
+    assert not np.diag(found).any()
+    assert not found[12:].any()
+    means = quality.between(found, matrix, truth())
+    inside = [found[i, j] for i in range(4) for j in range(4) if i != j]
+    assert means[0, 0] == pytest.approx(np.mean(inside))
+    assert means[0, 1] == pytest.approx(found[:4, 4:8].mean())
+    assert (np.diag(means)[:3] > 0.99).all()
+    assert np.isnan(means[3]).all()  # no pair of channels that move
 
 
 @pytest.mark.parametrize("how", HOWS)

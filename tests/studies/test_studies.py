@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ccmtad import Frame, InputError
+from ccmtad import Frame, InputError, SettingError
 from ccmtad.bench.datasets import Entity, Truth
 from ccmtad.fit import TrainingSeries
 from ccmtad.network.weights import Trained
@@ -183,6 +183,12 @@ def test_words_and_flags(tmp_path: Path) -> None:
         list(perform(["scorer"], given | {"dataset": ["XYZ"]}))
     with pytest.raises(InputError, match="data must hold the files of MSL; got"):
         list(perform(["scorer"], given | {"dataset": ["MSL"]}))
+    with pytest.raises(SettingError, match="alpha must be .* at most 1; got 2"):
+        Plan((find("scorer"),), (Made(),), settings={"alpha": 2})
+    with pytest.raises(SettingError, match="preset is not a setting"):
+        Plan((find("scorer"),), (Made(),), settings={"preset": "paper"})
+    tried = Plan((find("scorer"),), (Made(),), settings={"alpha": 0.5})  # above 1/e, as the paper's are
+    assert tried.settings_of(Made(), "a", BASE).alpha == 0.5
     with pytest.raises(InputError, match="entity must be one of made; got c"):
         Plan((find("scorer"),), (Made(),), entities=("c",))
 

@@ -37,7 +37,7 @@ FLAGS = (
     Flag("entity", "Only this entity; repeatable.", many=True),
     Flag("seeds", "Seeds 0, 1, ..", int, 3, least=1),
     Flag("preset", "default, paper, or authors (their settings per entity, and their evaluation).", default="default"),
-    Flag("set", "NAME=VALUE put over the preset; repeatable.", many=True),
+    Flag("set", "NAME=VALUE put over the preset; repeatable. alpha may go up to 1 here.", many=True),
     Flag("combined", "Protocol 1: one model over all entities.", bool, False),
     Flag("oracle-epoch", "Also choose the epoch on test labels, in a column that says so.", bool, False),
     Flag("point-adjusted", "Also compute point-adjusted F1, which misleads.", bool, False),

@@ -20,6 +20,7 @@ __all__ = [
     "own",
     "part",
     "printed",
+    "sizes",
     "with_ours",
 ]
 
@@ -39,18 +40,6 @@ SEEDED = {"best_f1": 3, "pr_auc": 2, "vus_pr": 2, "vus_roc": 2}
 
 
 @dataclass(frozen=True)
-class Whole:
-    """The size of a dataset in the paper."""
-
-    entities: int
-    train_rows: int  # of all entities: the one size that the record of a model over all of them shows too
-
-
-# Of several entities; the others are one.
-WHOLE = {"MSL": Whole(27, 58_317), "SMD": Whole(28, 708_405), "SMAP": Whole(55, 140_825)}
-
-
-@dataclass(frozen=True)
 class Line:
     """A method under a protocol (none for datasets of one entity), and its figures by dataset."""
 
@@ -63,6 +52,26 @@ class Line:
 def tables() -> dict[str, list[dict[str, Any]]]:
     """The paper's tables."""
     return tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A dataset as the paper counts it."""
+
+    entities: int
+    channels: int
+    train_rows: int  # of all entities: the one size that the record of a model over all of them shows too
+    test_rows: int
+    anomalous: float  # share of the test rows
+
+
+def sizes() -> dict[str, Whole]:
+    """Of every dataset."""
+    return {row["dataset"]: Whole(**{n: v for n, v in row.items() if n != "dataset"}) for row in tables()["datasets"]}
+
+
+# Of several entities; the others are one.
+WHOLE = {name: whole for name, whole in sizes().items() if whole.entities > 1}
 
 
 def printed(metric: str) -> list[Line]:

@@ -23,13 +23,14 @@ from typing import Any
 from .. import __version__
 from ..errors import FileError, InputError
 from ..fit import TrainingSeries, threads
-from ..settings import PRESETS, Settings
+from ..settings import PRESETS
 from . import methods
 from .datasets import Dataset, Entity, chain, join
 from .inject import injected, kept_apart
 from .protocol import judge
+from .settings import RunSettings
 
-__all__ = ["Plan", "Task", "authors_settings", "one_thread", "read", "run"]
+__all__ = ["Plan", "Task", "authors_settings", "authors_table", "one_thread", "read", "run"]
 
 Record = dict[str, Any]
 Key = tuple[str, str, int, str]
@@ -73,7 +74,7 @@ class Plan:
             raise InputError("kept_apart must come with inject: labelled runs judge every entity; got it alone")
         if self.seeds < 1:
             raise InputError(f"seeds must be at least 1; got {self.seeds}")
-        Settings.of(**{"preset": "default", **self.settings})
+        RunSettings.of(**{"preset": "default", **self.settings})
 
     def tasks(self) -> list[Task]:
         """All there is to do. Methods that no seed can change run once."""
@@ -106,15 +107,15 @@ class Plan:
             return chain(entities)
         return join(entities, self._settings({}, task).validation)
 
-    def settings_of(self, entity: Entity, task: Task) -> Settings:
+    def settings_of(self, entity: Entity, task: Task) -> RunSettings:
         """The settings of one entity."""
         return self._settings(entity.settings, task)
 
-    def _settings(self, entity: Mapping[str, Any], task: Task) -> Settings:
+    def _settings(self, entity: Mapping[str, Any], task: Task) -> RunSettings:
         given = {**entity, **self.settings, "seed": task.seed}
         if self.preset != "authors":
-            return Settings.of(self.preset, **given)
-        return Settings.of("paper", **{**authors_settings(self._dataset(task), task.entity), **given})
+            return RunSettings.of(self.preset, **given)
+        return RunSettings.of("paper", **{**authors_settings(self._dataset(task), task.entity), **given})
 
     def _dataset(self, task: Task) -> Dataset:
         return next(dataset for dataset in self.datasets if dataset.name == task.dataset)
@@ -255,7 +256,7 @@ def _do(plan: Plan, task: Task) -> Iterator[Record]:
             }
 
 
-def _facts(task: Task, entity: Entity, settings: Settings) -> Record:
+def _facts(task: Task, entity: Entity, settings: RunSettings) -> Record:
     """What every record says of where it comes from."""
     return {
         "dataset": task.dataset,
@@ -308,13 +309,20 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def authors_settings(dataset: Dataset, entity: str) -> dict[str, Any]:
-    """The authors' hyperparameters: by the name of the entity, or by its number in its dataset's list."""
+@cache
+def authors_table() -> dict[str, dict[str, dict[str, Any]]]:
+    """The authors' hyperparameters, by dataset, then by the name of the entity or its number in its dataset's list."""
     table = json.loads(files(__package__).joinpath("authors.json").read_text(encoding="utf-8"))
+    return {name: entries for name, entries in table.items() if name != "note"}
+
+
+def authors_settings(dataset: Dataset, entity: str) -> dict[str, Any]:
+    """The authors' hyperparameters of one entity."""
+    table = authors_table()
     name = f"{dataset.name} combined" if entity == "all" else dataset.name
     if name not in table:
-        raise InputError(f"preset authors must be used with one of {', '.join(list(table)[1:])}; got {name}")
-    entries: dict[str, dict[str, Any]] = table[name]
+        raise InputError(f"preset authors must be used with one of {', '.join(table)}; got {name}")
+    entries = table[name]
     if entity in entries:
         return entries[entity]
     return entries["1" if entity == "all" else str(dataset.entities().index(entity) + 1)]

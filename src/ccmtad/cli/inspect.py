@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
 
 from ..calibrate.feedback import in_force
+from ..network.adjacency import between
 from ..settings import Settings
 from . import show
 from .options import Json, ModelFile, Quiet
@@ -38,11 +41,8 @@ def inspect(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None:
     for name, text in _lines(facts):
         table.add_row(f"[dim]{name}[/]", show.safe(text))
     show.out.print(table)
-    clusters = show.plain_table("", "", title="\nChannels, by cluster")
-    clusters.show_header = False
-    for i, group in enumerate(facts["clusters"], 1):
-        clusters.add_row(str(i), show.safe(", ".join(group)))
-    show.out.print(clusters)
+    show.out.print("\n[bold]Channels, by cluster[/]")
+    show.out.print(_clusters(facts))
     settings = show.plain_table("", "", "", "", "", "", title="\nSettings (bold: not the default)")
     settings.show_header = False
     usual = asdict(Settings())
@@ -66,6 +66,7 @@ def _facts(detector: "Detector", path: Path) -> dict[str, Any]:
         "fingerprint": model.fingerprint[:16],
         "channels": list(model.channels),
         "clusters": [list(group) for group in detector.clusters_],
+        "cluster_quality": _quality(detector),
         "period": model.period,
         "calibration": {
             "normal_losses": len(detector.validation_losses_),
@@ -83,13 +84,63 @@ def _facts(detector: "Detector", path: Path) -> dict[str, Any]:
     }
 
 
+def _quality(detector: "Detector") -> dict[str, Any] | None:
+    """How clearly the clusters are apart; None in older files."""
+    correlation, label = detector.correlation_, detector.model_.clusters.label
+    each, alike = detector.silhouettes_, detector.adjacency_
+    if correlation is None or each is None or alike is None:
+        return None
+    members = detector.model_.clusters.members
+    return {
+        "silhouette": _mean(each),
+        "silhouettes": [_mean(each[group]) for group in members],
+        **{
+            name: [[None if np.isnan(cell) else float(cell) for cell in row] for row in between(of, correlation, label)]
+            for name, of in (("correlation", np.abs(correlation)), ("adjacency", alike))
+        },
+    }
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    """Of those that are numbers."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _clusters(facts: dict[str, Any]) -> Table:
+    """The channels of each cluster; where it is known, how clearly it is apart: its silhouette, and how strongly its
+    channels are correlated, and how alike their profiles are, inside and with the nearest other cluster."""
+    quality = facts["cluster_quality"]
+    if quality is None:
+        table = show.plain_table("", "")
+        table.show_header = False
+        for i, group in enumerate(facts["clusters"], 1):
+            table.add_row(str(i), show.safe(", ".join(group)))
+        return table
+    table = show.plain_table("", "silhouette", "correlation", "adjacency", "channels")
+    for i, group in enumerate(facts["clusters"]):
+        cells = [_inside_and_out(quality[name][i], i) for name in ("correlation", "adjacency")]
+        table.add_row(str(i + 1), _number(quality["silhouettes"][i]), *cells, show.safe(", ".join(group)))
+    return table
+
+
+def _inside_and_out(row: list[float | None], own: int) -> str:
+    others = [cell for i, cell in enumerate(row) if i != own and cell is not None]
+    nearest = f" / {_number(max(others))}" if others else ""
+    return f"{_number(row[own]) or '-'}{nearest}" if others or row[own] is not None else ""
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     told = facts["calibration"]
     period = facts["period"]
     lines = [
         ("size", f"{facts['bytes'] / 1e6:.2g} MB, {facts['weights']:,} weights"),
         ("fingerprint", facts["fingerprint"]),
-        ("channels", f"{len(facts['channels'])} in {len(facts['clusters'])} clusters"),
+        ("channels", f"{len(facts['channels'])} in {len(facts['clusters'])} clusters{_apart(facts)}"),
         ("rows", "without times" if period is None else f"one every {period:g} s"),
         (
             "calibration",
@@ -113,6 +164,11 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return lines
+
+
+def _apart(facts: dict[str, Any]) -> str:
+    quality = facts["cluster_quality"]
+    return "" if quality is None or quality["silhouette"] is None else f", silhouette {quality['silhouette']:.2f}"
 
 
 def _trust(told: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALIKE", "MORE", "Comparison", "compared", "sentence", "verdict"]
+__all__ = ["ALIKE", "MORE", "Comparison", "compared", "sentence", "span", "verdict"]
 
 Ints = NDArray[np.int64]
 
@@ -84,6 +84,15 @@ def sentence(comparisons: Sequence[Comparison]) -> str:
         return "This has not been measured yet."
     said = f"The claim {verdict(first)} ({_count(first)})"
     return f"{said}; chosen without labels, it {verdict(free)} ({_count(free)})." if free else f"{said}."
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval; None is unbounded."""
+    if low is None and high is None:
+        return "unknown"
+    if high is None:
+        return f"above {low:g}"
+    return f"below {high:g}" if low is None else f"{low:.3f} to {high:.3f}"
 
 
 def _count(comparisons: Sequence[Comparison]) -> str:

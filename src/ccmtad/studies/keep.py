@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bench.methods import Losses
+from ..bench.settings import RunSettings
 from ..errors import FileError
 from ..settings import Settings
 
@@ -30,7 +31,7 @@ Key = tuple[str, str, str]  # dataset, entity, settings
 LARGEST_FILE = 15 << 20  # bytes
 LARGEST_CODE = 65_535  # 0 is NaN
 SMALLEST = 1e-12  # of the largest loss: what is below is kept as that
-PAPER = Settings.of("paper")
+PAPER = RunSettings.of("paper")
 NOT_LEARNT_BY = ("device", "threads")  # settings that say where, not what
 
 
@@ -53,8 +54,8 @@ class Kept:
         return self.dataset, self.entity, json.dumps(dict(self.settings), sort_keys=True)
 
     @property
-    def full_settings(self) -> Settings:
-        return Settings.of("paper", **self.settings)
+    def full_settings(self) -> RunSettings:
+        return RunSettings.of("paper", **self.settings)
 
 
 def changes(settings: Settings) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..bench.render import Section, markdown
 from ..errors import FileError
 from . import known
-from .claims import Comparison, sentence
+from .claims import Comparison, sentence, span
 from .draw import svg
 from .study import Figure, Found, Study
 
@@ -84,8 +84,8 @@ def _compared(found: Found) -> list[Section]:
             one.dataset,
             by[one.by],
             f"{one.value:.3f}",
-            _span(one.low, one.high),
-            _span(*one.claimed),
+            span(one.low, one.high),
+            span(*one.claimed),
             one.verdict,
         )
         for one in found.comparisons
@@ -98,14 +98,6 @@ def _compared(found: Found) -> list[Section]:
     return [
         Section(2, "What the claim was tested by", text, ("", "dataset", "by", "value", "90 %", "claimed", ""), rows)
     ]
-
-
-def _span(low: float | None, high: float | None) -> str:
-    if low is None and high is None:
-        return "unknown"
-    if high is None:
-        return f"above {low:g}"
-    return f"below {high:g}" if low is None else f"{low:.3f} to {high:.3f}"
 
 
 def _how(study: Study, found: Found) -> Section:

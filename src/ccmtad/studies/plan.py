@@ -9,8 +9,8 @@ from typing import Any
 
 from ..bench.datasets import Dataset
 from ..bench.run import authors_settings
+from ..bench.settings import RunSettings
 from ..errors import CcmtadError, InputError
-from ..settings import Settings
 from .keep import Key, changes
 from .variant import Needs, Variant
 
@@ -28,7 +28,7 @@ class Training:
 
     dataset: Dataset
     entity: str
-    settings: Settings
+    settings: RunSettings
     extras: tuple[str, ...]  # what any study wants to know of it
 
     @property
@@ -49,7 +49,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise InputError(f"seeds must be at least 1; got {self.seeds}")
-        Settings.known(self.settings)
+        RunSettings.known(self.settings)
+        RunSettings.of("paper", **self.settings)
         if self.entities:
             there = {name for dataset in self.datasets for name in entities_of(dataset)}
             unknown = sorted(set(self.entities) - there)
@@ -67,9 +68,9 @@ class Plan:
     def variants(self, study: Needs) -> tuple[Variant, ...]:
         return tuple(variant for variant in study.variants() if variant.seed < self.seeds)
 
-    def settings_of(self, dataset: Dataset, entity: str, variant: Variant) -> Settings:
+    def settings_of(self, dataset: Dataset, entity: str, variant: Variant) -> RunSettings:
         """The authors' for this entity, changed."""
-        return Settings.of(
+        return RunSettings.of(
             "paper", **{**_base(dataset, entity), **self.settings, **dict(variant.change), "seed": variant.seed}
         )
 
@@ -106,7 +107,7 @@ AUTHORED = ("SWaT", "PSM", "WADI", "MSL", "SMAP", "SMD")  # datasets that the au
 ORDER = {"SWaT": -5, "WADI": -4, "PSM": -3, "plant": -2, "SMD": -1}  # long series first: they end last
 
 
-def key_of(dataset: str, entity: str, settings: Settings) -> Key:
+def key_of(dataset: str, entity: str, settings: RunSettings) -> Key:
     return dataset, entity, json.dumps(changes(settings), sort_keys=True)
 
 
