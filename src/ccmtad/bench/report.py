@@ -294,7 +294,7 @@ def _paper(grouped: Sequence[Group]) -> list[Section]:
         text += f" We have no results here for {', '.join(absent)}."
     if parts:
         text += f" Ours for {', '.join(sorted(parts))} cover only part of it and are left out."
-    found = [Section(2, "All numbers of the paper", text)]
+    found = [Section(2, "The paper's tables of results", text)]
     for metric, label in published.METRICS.items():
         lines = published.with_ours(published.printed(metric), metric, named)
         rows = [[line.method, str(line.protocol or ""), *_cells(line)] for line in lines]
