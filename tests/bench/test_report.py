@@ -158,7 +158,7 @@ def test_every_number_of_the_paper_is_printed() -> None:
     ]
     assert sorted(cells) == sorted(wanted)
     assert ("NPSR", "2", "0.642", "0.648", "0.839", "0.551", "0.535", "0.505") in table(parts, "Best F1").rows
-    assert "no results here for WADI, PSM, SWaT, SMD, SMAP." in table(parts, "All numbers of the paper").text
+    assert "no results here for WADI, PSM, SWaT, SMD, SMAP." in table(parts, "The paper's tables of results").text
 
 
 def test_data_that_the_paper_has_not_brings_none_of_its_numbers() -> None:
@@ -179,7 +179,7 @@ def test_part_of_a_dataset_is_not_set_beside_the_whole(given: list[dict[str, Any
     assert f"**{part}**, " in markdown(parts)
     assert table(parts, "Beside the paper").rows == ()
     assert f"Not the same data: this is {part}." in table(parts, "Beside the paper").text
-    assert f"Ours for {given[0]['dataset']} cover only part" in table(parts, "All numbers of the paper").text
+    assert f"Ours for {given[0]['dataset']} cover only part" in table(parts, "The paper's tables of results").text
     assert "this library" not in markdown(parts)
 
 
