@@ -72,7 +72,9 @@ def verdict(comparisons: Sequence[Comparison]) -> str:
         return "has not been measured"
     if "held" in found:
         mostly = "did not hold" not in found and 2 * found.count("held") >= len(found)
-        return "held" if mostly else "held in part"
+        if not mostly:
+            return "held in part"
+        return "held where it can be told" if OPEN in found else "held"
     return "did not hold" if "did not hold" in found else OPEN
 
 
