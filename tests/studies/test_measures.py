@@ -127,7 +127,8 @@ def test_a_claim_holds_where_the_whole_interval_does(
 
 def test_the_sentence_follows_the_figures() -> None:
     held, against, neither = made(0.1, 0.2), made(-0.2, -0.1), made(-0.1, 0.1)
-    assert verdict([held, held, neither]) == "held"
+    assert verdict([held, held]) == "held"
+    assert verdict([held, held, neither]) == "held where it can be told"
     assert verdict([held, neither, neither]) == "held in part"
     assert verdict([held, against]) == "held in part"
     assert verdict([against, neither]) == "did not hold"

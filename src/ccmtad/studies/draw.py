@@ -96,7 +96,8 @@ def _plot(panel: Panel) -> list[str]:
     ys = [y for line in panel.lines for y in line.y if y is not None]
     if any(line.kind == "bars" for line in panel.lines):
         ys.append(0.0)
-        xs += [min(xs) - 0.5, max(xs) + 0.5] if panel.names else []
+        half = min((b - a for a, b in pairwise(sorted(set(xs)))), default=1.0) / 2
+        xs += [min(xs) - half, max(xs) + half]
     across = Axis.over(xs, LEFT, WIDTH - RIGHT, panel.log_x)
     up = Axis.over(ys, HEIGHT - BOTTOM, TOP, panel.log_y)
     parts = _frame(panel)
@@ -105,7 +106,8 @@ def _plot(panel: Panel) -> list[str]:
         parts.append(_text(LEFT - 5, up(value) + 4, _number(value), "end"))
     shown = dict(enumerate(panel.names)) if panel.names else {value: _number(value) for value in across.ticks()}
     for value, text in shown.items():
-        parts.append(_text(across(value), HEIGHT - BOTTOM + 15, text, "middle"))
+        for line, words in enumerate(text.split(", ")):
+            parts.append(_text(across(value), HEIGHT - BOTTOM + 15 + 12 * line, words, "middle"))
     for text, value in panel.marks.items():
         parts.append(_stroke(across(value), TOP, across(value), HEIGHT - BOTTOM, INK, "4 3"))
         late = across(value) > 0.7 * WIDTH

@@ -68,7 +68,7 @@ def written(folder: Path) -> dict[str, str]:
         picture = f"\n\n![{study.title}]({name}.svg)" if f"{name}.svg" in made else ""
         lead = f"**The paper's claim.** {study.claim}\n\n**Found here.** {sentence(here.comparisons)}{picture}"
         tables = [section for section in page.sections if len(section.header) != 1]  # one column is no figures
-        sections = [Section(1, study.title, lead), *tables, *_compared(here), _how(study, here)]
+        sections = [Section(1, study.title, lead), _how(study, here), *tables, *_compared(here)]
         made[f"{name}.md"] = markdown(sections)
     made["index.md"] = markdown([_index(found)])
     return made
@@ -92,7 +92,7 @@ def _compared(found: Found) -> list[Section]:
     )
     text = (
         "Each difference with its 90 % interval over resampled entities (over seeds, where there are fewer than "
-        "five; where it is another, that is said below). The claim holds where the whole interval lies in what is "
+        "five; where it is another, that is said above). The claim holds where the whole interval lies in what is "
         "claimed, and does not where none of it does."
     )
     return [

@@ -65,9 +65,9 @@ class Separation(Study):
         for dataset in found.datasets:
             each = sorted(found.of(dataset)[CHANGE].curves["each"]) if CHANGE in found.of(dataset) else []
             if each:
-                panels.append(
-                    Panel(dataset, "entity", "change, %", (Line("entities", range(len(each)), each, "bars"),))
-                )
+                times = [1 + percent / 100 for percent in each]
+                lines = Line("entities", range(len(each)), times, "dots"), Line("no change", (0, len(each) - 1), (1, 1))
+                panels.append(Panel(dataset, "entity", "with over without", lines, log_y=True))
         return Page((table,), tuple(panels))
 
 
