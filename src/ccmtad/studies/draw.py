@@ -106,8 +106,8 @@ def _plot(panel: Panel) -> list[str]:
         parts.append(_text(LEFT - 5, up(value) + 4, _number(value), "end"))
     shown = dict(enumerate(panel.names)) if panel.names else {value: _number(value) for value in across.ticks()}
     for value, text in shown.items():
-        for line, words in enumerate(text.split(", ")):
-            parts.append(_text(across(value), HEIGHT - BOTTOM + 15 + 12 * line, words, "middle"))
+        for place, words in enumerate(text.split(", ")):
+            parts.append(_text(across(value), HEIGHT - BOTTOM + 15 + 12 * place, words, "middle"))
     for text, value in panel.marks.items():
         parts.append(_stroke(across(value), TOP, across(value), HEIGHT - BOTTOM, INK, "4 3"))
         late = across(value) > 0.7 * WIDTH
