@@ -3,11 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+TOOLS := .venv-release/bin
+RUNTIME := .venv-runtime
+EXTRAS := train fast cli report bench
 ifneq ($(wildcard ../shared/datasets),)
 export CCMTAD_DATA ?= $(abspath ../shared/datasets)
 endif
 
-.PHONY: demo test test-all lint bench docs picture clean
+.PHONY: demo test test-all lint bench docs picture lock sbom clean
 
 demo: $(STAMP)
 	$(BIN)/ccmtad demo --out demo
@@ -34,6 +37,28 @@ docs: $(STAMP)
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
 
+# What a release installs, every file by its SHA-256. torch is apart: which one fits depends on the machine.
+lock: $(TOOLS)/.installed
+	$(TOOLS)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-annotate --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --no-emit-options $(EXTRAS:%=--extra %) \
+		--constraint constraints.txt --unsafe-package torch --output-file release.lock pyproject.toml
+
+# What that is made of, by name, version and licence: dist/sbom.cdx.json, from an environment with nothing else in it.
+sbom: $(TOOLS)/.installed
+	rm -rf $(RUNTIME)
+	$(PYTHON) -m venv --without-pip $(RUNTIME)
+	$(TOOLS)/pip --python $(RUNTIME) install --quiet --require-hashes --requirement release.lock
+	$(TOOLS)/pip --python $(RUNTIME) install --quiet --constraint constraints.txt torch
+	$(TOOLS)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(TOOLS)/pip --python $(RUNTIME) install --quiet --no-deps --no-index --find-links dist ccmtad
+	$(TOOLS)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(RUNTIME)
+	rm -rf $(RUNTIME)
+
+$(TOOLS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-release
+	$(TOOLS)/pip install --quiet --constraint constraints.txt pip-tools cyclonedx-bom
+	touch $(TOOLS)/.installed
+
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ccmtad needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
@@ -43,4 +68,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv dist build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-release .venv-runtime dist build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

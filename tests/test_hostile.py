@@ -93,6 +93,7 @@ MODELS: dict[str, Spoil] = {
     "losses of 1e308": lambda a, _: a["calibration.reference"].fill(1e308),
     "feedback is text": lambda _, f: f.update(feedback="abc"),
     "feedback of a size of 1e308": lambda _, f: f["feedback"][0].update(severity=1e308),
+    "feedback in a time zone": lambda _, f: f["feedback"][0].update(start="2026-01-01T00:00:00-01:00"),
     "feedback at no time": lambda _, f: f["feedback"][0].update(start="soon"),
     "feedback on half a character": lambda _, f: f["feedback"][0].update(event="\udcff"),
 }

@@ -11,9 +11,10 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 
-from .cases import KINDS, run
+from .cases import KINDS, peak, run
 from .victims import Victims
 
 AT_A_TIME = 2_000
@@ -30,13 +31,15 @@ def _worker(given: argparse.Namespace) -> None:
     victims = Victims.make()
     run(victims, given.kind, 0, 3)  # what is loaded and compiled once is no case's memory
     told = run(victims, given.kind, given.first, given.last, given.seed, lambda number: _tell(f"begin {number}"))
-    _tell(json.dumps(told))
+    _tell(json.dumps([*told, peak()]))
 
 
-def _supervise(given: argparse.Namespace, kind: str, last: int) -> tuple[Counter[str], list[str]]:
-    """Where a process dies, the next one goes on after the case that killed it."""
+def _supervise(given: argparse.Namespace, kind: str, last: int) -> tuple[Counter[str], list[str], float]:
+    """Where a process dies, the next one goes on after the case that killed it. The last value: the most megabytes that
+    one of them took."""
     counts: Counter[str] = Counter()
     findings: list[str] = []
+    most = 0.0
     first = given.first
     while first < last:
         upto = min(first + AT_A_TIME, last)
@@ -45,14 +48,14 @@ def _supervise(given: argparse.Namespace, kind: str, last: int) -> tuple[Counter
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         told = ended.stdout.splitlines() or [f"begin {first}"]
         if ended.returncode == 0:
-            more, found = json.loads(told[-1])
-            counts, findings, first = counts + Counter(more), findings + found, upto
+            more, found, taken = json.loads(told[-1])
+            counts, findings, first, most = counts + Counter(more), findings + found, upto, max(most, taken)
             continue
         number = int(told[-1].removeprefix("begin "))
         counts += Counter({"crash": 1, "uncounted": number - first})
         findings.append(f"{kind} {number}: crash, code {ended.returncode}: {ended.stderr[:300]}")
         first = number + 1
-    return counts, findings
+    return counts, findings, most
 
 
 def main() -> None:
@@ -72,9 +75,11 @@ def main() -> None:
     for kind in KINDS:
         last = given.first + getattr(given, kind)
         if last > given.first:
-            counts, findings = _supervise(given, kind, last)
+            began = time.monotonic()
+            counts, findings, most = _supervise(given, kind, last)
             told = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
-            _tell("\n  ".join([f"{kind}: {last - given.first:,} cases, {told}", *findings]))
+            cost = f"{time.monotonic() - began:.0f} s, {most:.0f} MB at most in a process"
+            _tell("\n  ".join([f"{kind}: {last - given.first:,} cases, {told}; {cost}", *findings]))
             wrong += len(findings)
     sys.exit(wrong > 0)
 

@@ -16,7 +16,7 @@ from ccmtad import CcmtadError, model_file, snapshot
 from .spoil import crafted, damaged, flipped, resealed
 from .victims import Victims, use_model, use_state, use_table
 
-__all__ = ["KINDS", "run"]
+__all__ = ["KINDS", "peak", "run"]
 
 Random = np.random.Generator
 SECONDS, MEGABYTES = 10, 64  # that a case may take
@@ -78,8 +78,8 @@ def _limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _peak() -> float:
-    """Megabytes."""
+def peak() -> float:
+    """The most megabytes that this process had at once."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -99,7 +99,7 @@ def run(
         for number in range(first, last):
             begin(number)
             random = np.random.default_rng([seed, number])
-            before = _peak()
+            before = peak()
             try:
                 with _limited():
                     KINDS[kind](victims, random, Path(folder))
@@ -112,8 +112,8 @@ def run(
                 raise
             except BaseException as error:  # a panic of polars is no Exception
                 find("untyped", number, f"{type(error).__name__}: {error} {_place(error)}")
-            if number > first and _peak() - before > MEGABYTES:
-                find("hungry", number, f"{_peak() - before:.0f} MB")
+            if number > first and peak() - before > MEGABYTES:
+                find("hungry", number, f"{peak() - before:.0f} MB")
     return counts, findings
 
 

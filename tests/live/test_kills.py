@@ -55,14 +55,14 @@ def rows_saved(state: Path) -> int:
     return int(files.open_sealed(state.read_bytes(), MAGIC, VERSION, "state")[1]["mark"]["rows"])
 
 
-def killed(folder: Path, kills: int, blocks: int, seed: int, longest: float = 3.0) -> None:
+def killed(folder: Path, kills: int, blocks: int, seed: int, longest: float = 3.0, *, upwards: bool = False) -> None:
     """Each watch lives for a part of `longest` seconds at most, and must have lost nothing in the end."""
     dice = random.Random(seed)
     lines = series(blocks)
     whole, out, errors, state = (folder / name for name in ("whole.csv", "out", "errors", "state"))
     whole.write_text("".join(lines))
     (folder / "live").mkdir()
-    writer = Writer(folder / "live" / "log", lines, dice)
+    writer = Writer(folder / "live" / "log", lines, dice, upwards)
     most = 4 * len(writer.text) // (9 * kills) + 2  # so that the end comes near the last kill
     began, nursery = time.monotonic(), Nursery()
     try:
@@ -105,6 +105,10 @@ def killed(folder: Path, kills: int, blocks: int, seed: int, longest: float = 3.
 
 def test_ten_kills_while_files_are_rotated_lose_nothing(tmp_path: Path) -> None:
     killed(tmp_path, kills=10, blocks=4, seed=1)
+
+
+def test_ten_kills_while_files_are_rotated_upwards_and_packed_lose_nothing(tmp_path: Path) -> None:
+    killed(tmp_path, kills=10, blocks=4, seed=3, upwards=True)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Somebody who writes to a file, and others who rotate it, in every way at once."""
 
+import gzip
 import os
 import random
 import shutil
@@ -28,6 +29,7 @@ class Writer:
     path: Path
     lines: list[str]
     dice: random.Random
+    upwards: bool = False  # rotated files count so, and all but the last are packed
     text: str = field(init=False)
     written: int = 0  # of the text
     began: int = 0  # where in the text the current file began
@@ -51,8 +53,7 @@ class Writer:
 
     def rename(self, _: int) -> None:
         """Moved away; the line that is being written is ended in the moved file, and a new one begun."""
-        self._shift()
-        old = self.path.with_name(f"{self.path.name}.1")
+        old = self._shift()
         self.path.rename(old)
         self._put(old, self._line_end())
         self.path.write_text(self.lines[0] if self.dice.random() < 0.5 else "")
@@ -60,8 +61,7 @@ class Writer:
 
     def copytruncate(self, _: int) -> None:
         """Copied and truncated, within a line too."""
-        self._shift()
-        shutil.copyfile(self.path, self.path.with_name(f"{self.path.name}.1"))
+        shutil.copyfile(self.path, self._shift())
         os.truncate(self.path, 0)
         self.began = self.written
 
@@ -92,7 +92,16 @@ class Writer:
             file.write(self.text[self.written : upto])
         self.written = min(upto, len(self.text))
 
-    def _shift(self) -> None:
-        names = {int(one.name.rpartition(".")[2]): one for one in self.path.parent.glob(f"{self.path.name}.*")}
+    def _shift(self) -> Path:
+        """Makes room for one more, and says where."""
+        names = {int(one.name.split(".")[1]): one for one in self.path.parent.glob(f"{self.path.name}.*")}
+        if self.upwards:
+            last = max(names, default=0)
+            if last:
+                packed = names[last].with_name(f"{names[last].name}.gz")
+                packed.write_bytes(gzip.compress(names[last].read_bytes(), 1))
+                names[last].unlink()
+            return self.path.with_name(f"{self.path.name}.{last + 1}")
         for number in sorted(names, reverse=True):
             names[number].rename(self.path.with_name(f"{self.path.name}.{number + 1}"))
+        return self.path.with_name(f"{self.path.name}.1")

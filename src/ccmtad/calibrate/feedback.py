@@ -4,6 +4,7 @@ A dismissed event makes the channels it blames milder from then on, each so far 
 and changes nothing else. The rows of a confirmed one are kept out of what is normal.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -146,6 +147,9 @@ def _text(value: object) -> str:
 
 
 def _moment(value: object) -> str:
-    """A time as an event tells it."""
-    np.datetime64(_text(value).removesuffix("Z"), "ns")
+    """A time as an event tells it, in UTC."""
+    text = _text(value).removesuffix("Z")
+    if re.search(r"[zZ+]|T.*-", text):  # numpy would warn, and reckon with it
+        raise ValueError(f"{got(value)}, which has a time zone")
+    np.datetime64(text, "ns")
     return str(value)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..settings import Budget as Allowance
+from ..tables import LARGEST
 from ..wording import moment
 from . import show
 from .detect import told
-from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, data_for, reading
+from .options import Data, Drop, Json, Largest, Missing, ModelFile, Quiet, Time, TimeFormat, data_for, reading
 
 if TYPE_CHECKING:
     from ..detector import Detector
@@ -32,6 +33,7 @@ def backtest(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -48,7 +50,7 @@ def backtest(
     budgets = sorted(dict.fromkeys(budget or _usual(detector)), key=lambda one: _rows(one, detector.model_.period))
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop))
+        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
     with show.working("Judging", silent) as tell:
         found = detector.backtest(frame, budgets, progress=lambda share: tell(share, ""))
     if json:

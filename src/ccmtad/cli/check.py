@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from ..settings import Settings
+from ..tables import LARGEST
 from ..wording import count
 from . import show
-from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, reading
+from .options import Data, Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, reading
 from .wording import with_flags
 
 __all__ = ["check"]
@@ -27,6 +28,7 @@ def check(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,7 +42,7 @@ def check(
     from ..tables import read
 
     show.notes(quiet)
-    how = reading(time, time_format, missing, drop)
+    how = reading(time, time_format, missing, drop, largest)
     settings = Settings(budget=budget)
     with show.working("Looking", quiet or json, total=None):
         frame = read(data, how)

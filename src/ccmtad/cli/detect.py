@@ -7,8 +7,23 @@ import typer
 
 from ..errors import InputError, MissingExtraError
 from ..results import plain
+from ..tables import LARGEST
 from . import show
-from .options import Budget, Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
+from .options import (
+    Budget,
+    Data,
+    Drop,
+    Json,
+    Largest,
+    Missing,
+    ModelFile,
+    Quiet,
+    Time,
+    TimeFormat,
+    check_out,
+    data_for,
+    reading,
+)
 
 if TYPE_CHECKING:
     from ..results import Detection
@@ -28,6 +43,7 @@ def detect(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,7 +68,7 @@ def detect(
         detector = detector.with_budget(budget)
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop))
+        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
     with show.working("Judging", silent) as tell:
         found = detector.detect(frame, progress=lambda share: tell(share, ""))
     if rows is not None:

@@ -8,8 +8,9 @@ import typer
 from ..errors import InputError
 from ..results import Epoch
 from ..settings import Settings
+from ..tables import LARGEST
 from . import show
-from .options import Data, Drop, Json, Missing, Quiet, Time, TimeFormat, check_order, check_out, reading
+from .options import Data, Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, check_order, check_out, reading
 
 __all__ = ["fit"]
 
@@ -32,6 +33,7 @@ def fit(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,7 +54,7 @@ def fit(
     spans = [_span(text) for text in exclude or ()]
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = read(data, reading(time, time_format, missing, drop))
+        frame = read(data, reading(time, time_format, missing, drop, largest))
     check_order(frame, data)
     with show.working("Learning", silent, total=1.0) as tell:
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from ..tables import Reading
+from ..tables import LARGEST, Reading
 
 if TYPE_CHECKING:
     from ..detector import Detector
@@ -17,6 +17,7 @@ __all__ = [
     "Data",
     "Drop",
     "Json",
+    "Largest",
     "Missing",
     "ModelFile",
     "Quiet",
@@ -40,6 +41,10 @@ Missing = Annotated[
     typer.Option("--missing", help="A cell that stands for a missing value, such as -9999; repeatable."),
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out; repeatable.")]
+Largest = Annotated[
+    int,
+    typer.Option("--largest", help="Bytes that a file may unpack to; a hundred times its own are always allowed."),
+]
 Budget = Annotated[
     str | None,
     typer.Option("--budget", help="Other acceptable false alarms than at fitting: '1/10000 rows', '1/week'."),
@@ -90,6 +95,12 @@ def data_for(detector: "Detector", path: Path, how: Reading) -> "Frame":
     return frame
 
 
-def reading(time: str | None, time_format: str | None, missing: list[str] | None, drop: list[str] | None) -> Reading:
+def reading(
+    time: str | None,
+    time_format: str | None,
+    missing: list[str] | None,
+    drop: list[str] | None,
+    largest: int = LARGEST,
+) -> Reading:
     """The flags on how to read a file, together."""
-    return Reading(time, time_format, tuple(missing or ()), tuple(drop or ()))
+    return Reading(time, time_format, tuple(missing or ()), tuple(drop or ()), largest)

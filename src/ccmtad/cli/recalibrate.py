@@ -5,8 +5,22 @@ from typing import Annotated
 
 import typer
 
+from ..tables import LARGEST
 from . import show
-from .options import Data, Drop, Json, Missing, ModelFile, Quiet, Time, TimeFormat, check_out, data_for, reading
+from .options import (
+    Data,
+    Drop,
+    Json,
+    Largest,
+    Missing,
+    ModelFile,
+    Quiet,
+    Time,
+    TimeFormat,
+    check_out,
+    data_for,
+    reading,
+)
 
 __all__ = ["recalibrate"]
 
@@ -26,6 +40,7 @@ def recalibrate(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +58,7 @@ def recalibrate(
     detector = Detector.load(model)
     before = detector.threshold_
     with show.working("Reading", quiet or json, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop))
+        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
     with show.working("Calibrating", quiet or json, total=None):
         alarmed = float(detector.detect(frame).alarm.mean())
         detector.recalibrate(frame, force=force)

@@ -5,6 +5,6 @@ followed one read line by line (`ccmtad.live`): a test gives the same files to b
 """
 
 from .read import read
-from .reading import Reading
+from .reading import LARGEST, Reading
 
-__all__ = ["Reading", "read"]
+__all__ = ["LARGEST", "Reading", "read"]

@@ -1,10 +1,8 @@
 """A whole file at once."""
 
-import gzip
 import io
 import logging
 import re
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +11,12 @@ import numpy as np
 
 from ..errors import InputError, MissingExtraError
 from ..frame import Frame
-from ..wording import printable, some
+from ..wording import got, printable, some
+from . import parquet
 from .dialect import DECIMAL_COMMA, TRUTHS, Dialect, decoded
 from .reading import Reading
 from .times import HOW, check_epoch, epoch, is_moment, is_time_name, moment, time_column
+from .unpacked import GZIP, Bound, check_sparse, gunzipped, stored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +27,7 @@ log = logging.getLogger("ccmtad")
 
 ISO = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d %H:%M")  # read fast
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
+LONGEST_TIME = 1_000  # bytes
 UNNAMED = "\0"  # a column whose name is empty is called this and its place
 
 
@@ -35,12 +36,14 @@ def read(
 ) -> Frame:
     """A file as a frame. `fitted` are channels that cannot be the time column; `argument` names the file in errors."""
     how = how or Reading()
+    place = f"{argument} {str(path)!r}"
     try:
-        data = Path(path).read_bytes()
+        data = stored(Path(path), place, how.largest)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{argument} must be a readable file; got {str(path)!r}: {why}") from error
-    place = f"{argument} {str(path)!r}"
     try:
         import polars as pl
     except ImportError as error:
@@ -54,7 +57,8 @@ def read(
 def _frame(data: bytes, how: Reading, fitted: Collection[str], place: str) -> Frame:
     import polars as pl
 
-    table, named = (_parquet(data, place), True) if data[:4] == b"PAR1" else _text(data, how, place)
+    bound = Bound(place, how.largest, len(data))
+    table, named = (_parquet(data, bound), True) if data[:4] == b"PAR1" else _text(data, how, bound)
     for name in how.drop:
         if name not in table.columns:
             raise InputError(f"drop must name columns of {place}; got {name!r}, and they are {some(table.columns)}")
@@ -71,35 +75,34 @@ def _frame(data: bytes, how: Reading, fitted: Collection[str], place: str) -> Fr
         table = table.with_columns(_times(table[time], how, place))
     for name, kind in table.schema.items():
         if kind == pl.String and name != time and table[name].count():
-            cell = table[name].drop_nulls()[0]
+            cell = _first(table[name])
             cure = (
                 f"time={name!r} with time_format='%d.%m.%Y %H:%M:%S', say, tells how to read it"
                 if DATE.search(cell)
                 else f"leave it out with drop={name!r}"
             )
-            raise InputError(f"{place} must hold numbers; column {name!r} holds {cell!r}: {cure}")
+            raise InputError(f"{place} must hold numbers; column {name!r} holds {got(cell)}: {cure}")
     frame = Frame.of(_without_markers(table, how, time), time=time, argument=place)
     return frame if named else Frame(frame.values, frame.channels, frame.times, named=False)
 
 
-def _parquet(data: bytes, place: str) -> "pl.DataFrame":
+def _parquet(data: bytes, bound: Bound) -> "pl.DataFrame":
     import polars as pl
 
+    parquet.check(data, bound)
     try:
         return pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{place} must be a whole Parquet file; got {_first_line(error)}") from error
+        raise InputError(f"{bound.place} must be a whole Parquet file; got {_first_line(error)}") from error
 
 
-def _text(data: bytes, how: Reading, place: str) -> tuple["pl.DataFrame", bool]:
+def _text(data: bytes, how: Reading, bound: Bound) -> tuple["pl.DataFrame", bool]:
     """The table of a text file, and whether it had names."""
     import polars as pl
 
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{place} must be a whole gzip file; got {error}") from error
+    place = bound.place
+    if data.startswith(GZIP):
+        data = gunzipped(data, bound)
     if data.startswith(b"CCMTAD"):
         raise InputError(f"{place} must be CSV, JSON lines or Parquet; got a file that ccmtad wrote: is it the model?")
     data = decoded(data, place).encode()
@@ -108,6 +111,7 @@ def _text(data: bytes, how: Reading, place: str) -> tuple["pl.DataFrame", bool]:
     if not first:
         raise InputError(f"{place} must begin with a line of column names or numbers; got an empty one")
     if first.startswith("{"):
+        check_sparse(data, bound)
         return _numbers(_json_lines(data, place), Dialect(",", None), how, place), True
     if first.startswith("["):
         raise InputError(f"{place} must hold one JSON object per line; got a JSON array")
@@ -235,10 +239,7 @@ def _only_times(table: "pl.DataFrame", how: Reading, fitted: Collection[str]) ->
         name
         for name, kind in table.schema.items()
         if name not in fitted
-        and (
-            kind in (pl.Datetime, pl.Date)
-            or (kind == pl.String and is_moment(next(iter(table[name].drop_nulls()), ""), how))
-        )
+        and (kind in (pl.Datetime, pl.Date) or (kind == pl.String and is_moment(_first(table[name]), how)))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -259,6 +260,10 @@ def _times(column: "pl.Series", how: Reading, place: str) -> "pl.Series":
         return (column * epoch(largest)).round().cast(pl.Int64).cast(pl.Datetime("ns"))
     if column.dtype != pl.String:
         return column
+    long = column.str.len_bytes() > LONGEST_TIME  # a million rows of Parquet may share one long text
+    if long.any():
+        cell = _first(column.filter(long))
+        raise InputError(f"{place} must have times in {HOW}; column {column.name!r} has {got(cell)}")
     if how.time_format is None:
         for form in ISO:
             try:
@@ -282,6 +287,12 @@ def _times(column: "pl.Series", how: Reading, place: str) -> "pl.Series":
                 f"{place} must have times {rule}; column {column.name!r} has {cell!r} in row {row}"
             ) from None
     return pl.Series(column.name, times, dtype=pl.Int64).cast(pl.Datetime("ns"))
+
+
+def _first(column: "pl.Series") -> str:
+    """The first cell that holds a text."""
+    found = column.drop_nulls()
+    return str(found[0]) if len(found) else ""
 
 
 def _first_line(error: BaseException) -> str:

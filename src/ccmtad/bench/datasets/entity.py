@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...frame import Frame
+from ...tables.unpacked import Bound
 
 __all__ = ["Dataset", "Entity", "Source", "Truth", "chain", "join", "own_folder", "source"]
 
@@ -113,6 +114,9 @@ class _Zip:
 
     def read(self, name: str) -> bytes:
         with zipfile.ZipFile(self.path) as archive:
+            member = archive.getinfo(name)
+            bound = Bound(f"{name} of {self.path.name}", stored=member.compress_size, given=False)
+            bound.check(member.file_size)  # no more than that is unpacked
             return archive.read(name)
 
 

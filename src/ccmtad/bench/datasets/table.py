@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, MissingExtraError
 from ...frame import Frame
+from ...tables import parquet
+from ...tables.unpacked import GZIP, Bound, gunzipped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,9 +31,12 @@ def read_bytes(data: bytes, name: str, skip: int = 0) -> "pl.DataFrame":
         import polars as pl
     except ImportError as error:
         raise MissingExtraError("reading CSV and Parquet needs polars: pip install 'ccmtad[bench]'") from error
+    bound = Bound(f"file {name!r}", stored=len(data), given=False)
     try:
         if name.endswith(".parquet"):
+            parquet.check(data, bound)
             return pl.read_parquet(io.BytesIO(data))
+        data = gunzipped(data, bound) if data.startswith(GZIP) else data
         return pl.read_csv(io.BytesIO(data), skip_rows=skip, infer_schema_length=None, null_values=["", "NaN", "nan"])
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{name} must be a readable CSV or Parquet table; got {error}") from error

@@ -1,17 +1,29 @@
 """Lines of a file that others write to, with the place up to which they have been taken."""
 
 import logging
-import os
 import select
 import time
+from dataclasses import astuple
 from pathlib import Path
-from typing import IO
 
 from ...errors import InputError
 from ...wording import count
 from . import Mark
+from .content import Content, Packed
 from .place import OldPlace, Place, Trail
-from .rotation import Found, Known, MovedOnError, find, is_current, listed, newer, opened
+from .rotation import (
+    Found,
+    Known,
+    MovedOnError,
+    counts_upwards,
+    find,
+    holds,
+    is_current,
+    is_later,
+    listed,
+    newer,
+    opened,
+)
 from .split import LONGEST_LINE, Cut, Line, Splitter
 
 __all__ = ["FollowedFile"]
@@ -35,16 +47,18 @@ class FollowedFile:
     ) -> None:
         self.path, self.once, self.completed = path, once, completed
         self.splitter = Splitter(longest_line)
-        self.file: IO[bytes] | None = None  # None: it is not there yet
+        self.file: Content | None = None  # None: it is not there yet
         self.trouble = ""  # why there is nothing to read
-        self.older = Known.all([one for one in listed(path) if one.path != path][-MOST_KNOWN:])  # they are not read
+        self.older = Known.all([one for one in listed(path) if one.path != path])  # they are not read
+        self.upwards: bool | None = None  # whether the numbers of rotated files count so; None: not known yet
+        self.told: set[tuple[int, int]] = set()  # files that were told of, by inode and size
         self._at(None, Place())
         if path.exists() or once:
             self._at(opened(path), Place())
         else:
             log.warning("waiting for %s, which is not there yet", path)
 
-    def _at(self, file: IO[bytes] | None, place: Place, *, copy: bool = False, carried: bytes = b"") -> None:
+    def _at(self, file: Content | None, place: Place, *, copy: bool = False, carried: bytes = b"") -> None:
         """Goes on in this file, at this place."""
         if self.file is not None and self.file is not file:
             self.file.close()
@@ -66,15 +80,15 @@ class FollowedFile:
 
     def _take(self) -> list[Line] | None:
         if self.file is None:
-            self._follow(newer(self.path, self.older))
+            self._follow(self._newer())
             return []
-        here = self.file.fileno()
+        here = self.file
         try:
-            chunk = os.pread(here, CHUNK, self.trail.offset)
+            chunk = here.read(CHUNK, self.trail.offset)
             if not self.trail.intact(here) or self._overtaken(self.file):
                 self._rewritten()  # what came before is not what was read: nor is this what follows it
                 return []
-            self.size = os.fstat(here).st_size
+            self.size = here.size()
         except OSError as error:
             if self.once:
                 raise InputError(f"source must be a readable file; got {str(self.path)!r}: {error.strerror}") from error
@@ -86,11 +100,14 @@ class FollowedFile:
             return self._joined(self.splitter.feed(chunk))
         return self._end(self.file)
 
-    def _end(self, file: IO[bytes]) -> list[Line] | None:
+    def _end(self, file: Content) -> list[Line] | None:
         """There is nothing more in this file now."""
+        if file.damage and self._untold(file.inode, file.size()):
+            size = count(file.size(), "byte")
+            log.warning("a rotated file is damaged after %s, and what followed is not read: %s", size, file.damage)
         if is_current(self.path, file):
             self._tell("")
-        elif following := newer(self.path, [*self.older, self._known(file)]):
+        elif following := self._newer(self._known(file)):
             self._follow(following)
             return []
         else:
@@ -114,6 +131,7 @@ class FollowedFile:
 
     def _follow(self, files: list[Found]) -> None:
         """Goes on to the next file. Only the one that was moved away last may still be written to: it must be quiet."""
+        left_out = []
         for one in files:
             current = one.path == self.path
             try:
@@ -122,21 +140,26 @@ class FollowedFile:
                 if current:
                     self._tell(f"cannot be read: {error}")
                     break
-                log.warning("%s is left out: %s", one.path, error)
+                if self._untold(one.inode, one.stamp[0]):
+                    size = count(one.stamp[0], "byte")
+                    log.warning("%s is left out, and what its %s hold is not read: %s", one.path, size, error)
+                left_out.append(Known.left_out(one))
                 continue
             if self._grown() or (current and self._awaited(new)):
                 new.close()
                 break
             self._tell("")
+            for known in left_out:
+                self._remember(known)
             self._leave(new, current=current)
             break
 
     def _grown(self) -> bool:
         """Whether something was written here after the last look, and before the new file was there."""
-        self.idle = self.file is None or os.fstat(self.file.fileno()).st_size <= self.trail.offset
+        self.idle = self.file is None or self.file.reach(self.trail.offset + 1) <= self.trail.offset
         return not self.idle
 
-    def _awaited(self, new: IO[bytes]) -> bool:
+    def _awaited(self, new: Content) -> bool:
         """Whether there may come more before the lines of the new one: from a slow writer, or a copy being made."""
         if self.once or self.file is None or (self.trail.place.telling and self._held_by(new)):
             return False
@@ -144,24 +167,35 @@ class FollowedFile:
             return False
         now = time.monotonic()
         self.quiet_since = self.quiet_since or now
-        return now - self.quiet_since < GRACE or not (self.copy or os.fstat(new.fileno()).st_size)
+        return now - self.quiet_since < GRACE or not (self.copy or new.size())
 
-    def _held_by(self, new: IO[bytes]) -> bool:
+    def _held_by(self, new: Content) -> bool:
         """Whether all that was read here is there too: then this is a copy of it, perhaps not whole yet."""
-        return self.trail.place.at(new.fileno()) is not None and self.trail.intact(new.fileno())
+        return self.trail.place.at(new) is not None and self.trail.intact(new)
 
-    def _leave(self, new: IO[bytes], *, current: bool) -> None:
+    def _leave(self, new: Content, *, current: bool) -> None:
         """From the end of a file to the start of the next, or to the same place there, if this is a copy of it."""
         place, rest = self.trail.place, self.splitter.rest
         if current and place.telling and self._held_by(new):
             self._at(new, place)
             return
         if self.file is not None:
-            self.older = [*self.older, self._known(self.file)][-MOST_KNOWN:]
-        self._at(new, Place(), copy=self.copy and not current, carried=self.carried + rest)  # copied once, copied again
+            self._remember(self._known(self.file))
+        copy = not current and (self.copy or isinstance(new, Packed))  # copied once, copied again
+        self._at(new, Place(), copy=copy, carried=self.carried + rest)
 
-    def _known(self, file: IO[bytes]) -> Known:
-        return Known.of(file, self.trail.place.position)
+    def _known(self, file: Content) -> Known:
+        return Known.at(file.inode, self.trail.place, file.status().st_size)
+
+    def _remember(self, known: Known) -> None:
+        """The last ones read, and of those before them what is still there."""
+        there, older = {one.inode for one in listed(self.path)}, [*self.older, known]
+        self.older = [one for one in older[:-MOST_KNOWN] if one.inode in there] + older[-MOST_KNOWN:]
+
+    def _newer(self, newest: Known | None = None) -> list[Found]:
+        """What came after all that was read, and after this one."""
+        self.upwards = counts_upwards(self.path, self.older, newest, self.upwards)
+        return newer(self.path, self.older if newest is None else [*self.older, newest], self.upwards)
 
     def _rewritten(self) -> None:
         """What was read last is no longer there: the file was truncated, and perhaps grew again."""
@@ -171,21 +205,18 @@ class FollowedFile:
             log.warning("the followed file was written anew: it is read from its start%s", lost)
             self._start()
 
-    def _overtaken(self, file: IO[bytes]) -> bool:
+    def _overtaken(self, file: Content) -> bool:
         """Whether it was copied away before enough was read to know it again by what it holds."""
-        if self.trail.place.telling:
-            return False
-        among = [one.is_file(file) for one in newer(self.path, self.older)]
-        return any(among) and not among[0]
+        return not self.trail.place.telling and is_later(file, self._newer())
 
     def _start(self) -> None:
         """From the start of the first file that was not read."""
         self._at(None, Place())
-        self._follow(newer(self.path, self.older))
+        self._follow(self._newer())
 
-    def _found(self, place: Place | OldPlace, own: IO[bytes] | None) -> bool:
+    def _found(self, place: Place | OldPlace, own: Content | None) -> bool:
         """Goes to a place, in its own file or a copy, or to what is left of it; False where there is nothing of it."""
-        files = newer(self.path, self.older)
+        files = self._newer()
         found = find(place, own, files)
         if found is not None:
             file, there = found
@@ -194,7 +225,7 @@ class FollowedFile:
             return True
         if not isinstance(place, Place):
             return False
-        kept = None if own is None else place.kept(own.fileno())
+        kept = None if own is None else place.kept(own)
         if kept is not None:
             back = count(place.position - kept.position, "byte")
             log.warning("the followed file was taken back by %s that had been read: it is read on from there", back)
@@ -207,12 +238,12 @@ class FollowedFile:
         for one in files:
             try:
                 with one.open() as copy:
-                    covered = one.path != self.path and place.covers(copy.fileno())
+                    covered = one.path != self.path and place.covers(copy)
                     known = Known.of(copy)
             except InputError:
                 continue
             if covered:
-                self.older = [*self.older, known][-MOST_KNOWN:]
+                self._remember(known)
                 self._start()
                 return True
         return False
@@ -226,13 +257,13 @@ class FollowedFile:
             self.file.close()
 
     def mark(self) -> Mark | None:
-        older = [[one.inode, one.length, one.head] for one in self.older]
+        older = [list(astuple(one)) for one in self.older]
         if self.file is None:
-            return {"older": older}
-        status = os.fstat(self.file.fileno())
+            return {"older": older, "upwards": self.upwards}
+        status = self.file.status()
         return {
-            **self.trail.place.state(), "file": [status.st_dev, status.st_ino], "copy": self.copy,
-            "carried": self.carried.decode("latin-1"), "older": older,
+            **self.trail.place.state(), "file": [status.st_dev, status.st_ino], "size": status.st_size,
+            "copy": self.copy, "carried": self.carried.decode("latin-1"), "older": older, "upwards": self.upwards,
         }  # fmt: skip
 
     def commit(self, rows: int, time: str | None) -> None:
@@ -250,19 +281,19 @@ class FollowedFile:
 
     def _resumed(self, mark: Mark, rows: int) -> bool:
         if "older" in mark:
-            self.older = [Known(*one) for one in mark["older"]]
+            self.older, self.upwards = [Known(*one) for one in mark["older"]], mark.get("upwards")
             if "position" not in mark:
                 self._start()
                 return True
-            place: Place | OldPlace = Place.of(mark)
-            own = self._marked(newer(self.path, self.older), mark)
+            place: Place | OldPlace = self._looked(Place.of(mark), mark)
+            own = self._marked(self._newer(), mark)
         else:  # of version 2, or 1: which files were there before is not known
             place, files, beside = OldPlace(mark["position"], mark["head"], mark["tail"]), listed(self.path), self.older
             own = self._marked(files, mark)
             self.older = [] if own is None else Known.all(files[: [one.is_file(own) for one in files].index(True)])
         self.copy, self.carried = bool(mark.get("copy")), mark.get("carried", "").encode("latin-1")
         try:
-            if (own is not None or place.position) and self._found(place, own):
+            if (own is not None or place.position or self._packed_next()) and self._found(place, own):
                 return True
         finally:
             if own is not None and own is not self.file:
@@ -277,12 +308,37 @@ class FollowedFile:
         self._start()
         return False
 
-    def _marked(self, files: list[Found], mark: Mark) -> IO[bytes] | None:
+    def _looked(self, place: Place, mark: Mark) -> Place:
+        """The place that was marked, after a look at which way numbers count."""
+        last = Known.at(mark["file"][1], place, mark.get("size", 0))
+        self.upwards = counts_upwards(self.path, self.older, last, self.upwards)
+        if self.upwards is None:
+            self.upwards = self._begins(place)
+        return place
+
+    def _begins(self, place: Place) -> bool | None:
+        """Whether numbers count upwards, where the file that was read last can be the oldest one either so or so."""
+        first = {upwards: newer(self.path, self.older, upwards)[:1] for upwards in (True, False)}
+        found = [upwards for upwards, files in first.items() if any(holds(place, one) for one in files)]
+        return found[0] if len(found) == 1 else None
+
+    def _packed_next(self) -> bool:
+        """Whether the first file that was not read is packed: it may be any, also one that had just been begun."""
+        files = self._newer()
+        return bool(files and files[0].ending)
+
+    def _marked(self, files: list[Found], mark: Mark) -> Content | None:
         """The file that was marked, if it is still there, by the inode: what it holds is looked at later."""
         try:
             return next((one.open() for one in files if one.inode == mark["file"][1]), None)
         except InputError:
             return None
+
+    def _untold(self, inode: int, size: int) -> bool:
+        """Whether nothing was said of a file yet; from now on there was."""
+        before = len(self.told)
+        self.told.add((inode, size))
+        return len(self.told) > before
 
     def _tell(self, trouble: str) -> None:
         """Says once that there is nothing to read, and why; and that there is again."""

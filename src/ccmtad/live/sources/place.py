@@ -1,9 +1,10 @@
 """How far a file was read, and how to know it again: by what it holds, whatever its name, its inode or its times."""
 
 import hashlib
-import os
 from dataclasses import dataclass
 from typing import Any
+
+from .content import Content
 
 __all__ = ["LOOK", "OldPlace", "Place", "Trail", "digest"]
 
@@ -27,32 +28,32 @@ class Place:
         """Whether it tells a file from the next one: one line does not, many files begin with the same header."""
         return self.position > (self.head.find(b"\n") + 1 or len(self.head))
 
-    def at(self, descriptor: int) -> "Place | None":
+    def at(self, content: Content) -> "Place | None":
         """This place, where the file holds what was read up to it."""
-        return self if self._holds_head(descriptor) and self._there(descriptor) == self.tail else None
+        return self if self._holds_head(content) and self._there(content) == self.tail else None
 
-    def kept(self, descriptor: int) -> "Place | None":
+    def kept(self, content: Content) -> "Place | None":
         """The end of the last line that is as it was read, where what came after it was taken back."""
-        if not self._holds_head(descriptor, min(len(self.head), self.position - len(self.tail))):
+        if not self._holds_head(content, min(len(self.head), self.position - len(self.tail))):
             return None
-        there, end = self._there(descriptor), len(self.tail)
+        there, end = self._there(content), len(self.tail)
         while there[:end] != self.tail[:end]:
             end = self.tail.rfind(b"\n", 0, end - 1) + 1
         position = self.position - len(self.tail) + end
         place = Place(position, self.head[:position], self.tail[:end])
         return place if end and place.telling else None
 
-    def covers(self, descriptor: int) -> bool:
+    def covers(self, content: Content) -> bool:
         """Whether the file is a copy that was made before all of this was written: it has nothing more to give."""
-        size = os.fstat(descriptor).st_size
+        size = content.reach(self.position)
         head = self.head[:size]
-        return size < self.position and Place(size, head).telling and self._holds_head(descriptor, len(head))
+        return size < self.position and Place(size, head).telling and self._holds_head(content, len(head))
 
-    def _holds_head(self, descriptor: int, length: int = LOOK) -> bool:
-        return os.pread(descriptor, min(length, len(self.head)), 0) == self.head[:length]
+    def _holds_head(self, content: Content, length: int = LOOK) -> bool:
+        return content.read(min(length, len(self.head)), 0) == self.head[:length]
 
-    def _there(self, descriptor: int) -> bytes:
-        return os.pread(descriptor, len(self.tail), self.position - len(self.tail))
+    def _there(self, content: Content) -> bytes:
+        return content.read(len(self.tail), self.position - len(self.tail))
 
     def state(self) -> dict[str, Any]:
         """As JSON knows it."""
@@ -73,10 +74,10 @@ class OldPlace:
     tail: str
     telling = True
 
-    def at(self, descriptor: int) -> Place | None:
+    def at(self, content: Content) -> Place | None:
         """The place in this file, if it is there."""
-        head = os.pread(descriptor, min(LOOK, self.position), 0)
-        tail = os.pread(descriptor, min(LOOK, self.position), max(self.position - LOOK, 0))
+        head = content.read(min(LOOK, self.position), 0)
+        tail = content.read(min(LOOK, self.position), max(self.position - LOOK, 0))
         same = (digest(head), digest(tail)) == (self.head, self.tail)
         return Place(self.position, head, tail) if same and len(head) == min(LOOK, self.position) else None
 
@@ -102,9 +103,9 @@ class Trail:
         """A last line without an end counts, too."""
         self._stand(self.offset, b"")
 
-    def intact(self, descriptor: int) -> bool:
+    def intact(self, content: Content) -> bool:
         """Whether the last bytes read are still there, and so whatever was read after them belongs to them."""
-        return os.pread(descriptor, len(self._near), self.offset - len(self._near)) == self._near
+        return content.read(len(self._near), self.offset - len(self._near)) == self._near
 
     def _stand(self, position: int, more: bytes) -> None:
         self.place = Place(position, self._begin[:position], (self._near + more)[-LOOK:])
