@@ -62,6 +62,7 @@ class Outcome:
                 "rows": len(chunk),
                 "least": int(times.min()),
                 "most": int(times.max()),
+                "at": chunk.at,
                 "data": rows.tobytes(),
             }
         )
