@@ -69,10 +69,15 @@ def test_late_rows_are_taken_and_ignored_and_the_first_of_two_counts(
         assert server.send("b", **twice) == {"accepted": 1, "duplicates": 1, "late": 0, "rows": 1, "notes": []}
         server.judged("a", 900)
         assert faulty.times is not None
-        same(server.events(entity="a"), expected(fitted, Frame(faulty.values[moved], faulty.channels, faulty.times[moved]), "a"))
+        same(
+            server.events(entity="a"),
+            expected(fitted, Frame(faulty.values[moved], faulty.channels, faulty.times[moved]), "a"),
+        )
 
 
-def test_rows_without_times_are_known_by_their_sequence(nursery: Nursery, models: Path, store: str, faulty: Frame) -> None:
+def test_rows_without_times_are_known_by_their_sequence(
+    nursery: Nursery, models: Path, store: str, faulty: Frame
+) -> None:
     values = as_json(faulty)["values"]
     with nursery.serving(models, store, *QUIET) as server:
         assert server.send("a", values=values[:100], sequence=0)["accepted"] == 100
