@@ -27,6 +27,7 @@ class ServeSettings:
     rate: float = 2_000.0  # requests a second of one key
     body_seconds: float = 30.0  # that a client may take to send a body
     most_streams: int = 2_000  # open event streams
+    most_entities: int = 100_000  # that rows may make
     lease: float = 15.0  # seconds without a sign of life after which others take over
     keep_rows: float = 30 * DAY  # seconds; what streams are made again from is always kept
     keep_events: float = 365 * DAY
