@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         NotFittedError,
         SettingError,
+        StoreError,
         TrainingError,
     )
     from .frame import Frame
@@ -43,6 +44,7 @@ __all__ = [
     "Settings",
     "Step",
     "Steps",
+    "StoreError",
     "Stream",
     "Streams",
     "Support",

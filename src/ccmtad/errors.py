@@ -6,6 +6,7 @@
     │   └── ChannelError    its channels are not the fitted ones
     ├── FileError           a model or snapshot cannot be used   (also a ValueError)
     ├── NotFittedError      used before `fit`                    (also a ValueError and an AttributeError)
+    ├── StoreError          a service's store fails              (also a RuntimeError)
     ├── TrainingError       the network could not be trained     (also a RuntimeError)
     └── MissingExtraError   an optional dependency is absent     (also an ImportError)
 
@@ -20,6 +21,7 @@ __all__ = [
     "MissingExtraError",
     "NotFittedError",
     "SettingError",
+    "StoreError",
     "TrainingError",
 ]
 
@@ -46,6 +48,14 @@ class FileError(CcmtadError, ValueError):
 
 class NotFittedError(CcmtadError, ValueError, AttributeError):
     """The detector was used before `fit`; shaped as scikit-learn's error of that name."""
+
+
+class StoreError(CcmtadError, RuntimeError):
+    """The store of a service takes or gives nothing: full, busy or out of reach. Nothing of it is acknowledged."""
+
+    def __init__(self, message: str, *, full: bool = False) -> None:
+        super().__init__(message)
+        self.full = full  # no room left
 
 
 class TrainingError(CcmtadError, RuntimeError):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calibrate.budget import Support
-from .calibrate.feedback import Verdict, Word
+from .calibrate.feedback import Verdict, Word, verdicts
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .score.events import What
@@ -36,6 +36,7 @@ __all__ = [
     "Verdict",
     "What",
     "plain",
+    "said_of",
 ]
 
 WORTH_A_WORD = 0.1  # share of the blame
@@ -249,6 +250,22 @@ def plain(event: Event, blamed: int | None = None) -> dict[str, Any]:
     """An event as JSON knows it: rows, times as ISO 8601 in UTC, the `blamed` most blamed channels first."""
     shown = replace(event, channels=event.channels[:blamed], blame=event.blame[:blamed], peaks=event.peaks[:blamed])
     return {column.name: column.value(shown) for column in EVENT_COLUMNS}
+
+
+def said_of(told: Mapping[str, Any], word: Word, at: str) -> Verdict:
+    """A word on an event that `plain` told of; its id may be longer, by the name of an entity say."""
+    absent = [name for name in ("kind", "severity", "channels", "start_time", "end_time") if name not in told]
+    if absent:
+        raise InputError(f"events must be as detect or watch wrote them; {told['id']!r} has no {absent[0]}")
+    peaks = told["peaks"]
+    words = {
+        "event": told["id"], "word": word, "at": at, "kind": told["kind"], "severity": told["severity"],
+        "channels": told["channels"][: len(peaks)], "times": [one["times"] for one in peaks],
+        "values": [one["value"] for one in peaks], "expected": [one["expected"] for one in peaks],
+        "start": told["start_time"], "end": told["end_time"],
+    }  # fmt: skip
+    (made,) = verdicts([words])
+    return made
 
 
 @dataclass(frozen=True)

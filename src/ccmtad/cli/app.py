@@ -14,6 +14,7 @@ from .feedback import confirm, dismiss, feedback, undo
 from .fit import fit
 from .inspect import inspect
 from .recalibrate import recalibrate
+from .serve import serve
 from .study import study
 from .watch import watch
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 # In the order they are used.
 for command in (check, fit, backtest, detect, watch, inspect, dismiss, confirm, undo, feedback, recalibrate, demo):
     app.command()(command)
+app.add_typer(serve, name="serve")
 app.add_typer(bench, name="bench")
 app.command()(study)
 

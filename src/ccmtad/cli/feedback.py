@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..results import Verdict
+from ..results import said_of
 from ..wording import listed, now
 from . import show
 from .options import Json, ModelFile, Quiet
@@ -103,7 +103,7 @@ def _say(word: Any, model: Path, events: Path, ids: list[str] | None, quiet: boo
     chosen = [known[name] for name in ids] if ids else list(known.values())
     if not chosen:
         raise InputError(f"events must hold at least one event; got none in {str(events)!r}")
-    detector.heed([_verdict(one, word) for one in chosen]).save(model)
+    detector.heed([said_of(one, word, now()) for one in chosen]).save(model)
     if not quiet:
         names = listed([one["id"] for one in chosen])
         show.out.print(f"{word[0].upper()}{word[1:]} {show.safe(names)}. Wrote {show.safe(model)}.")
@@ -124,20 +124,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         except ValueError as error:
             raise InputError(f"events must be JSON, or lines of JSON; got {str(path)!r}: {error}") from error
     return {one["id"]: one for one in told if isinstance(one, dict) and "id" in one and "peaks" in one}
-
-
-def _verdict(event: dict[str, Any], word: Any) -> Verdict:
-    from ..calibrate.feedback import verdicts
-
-    absent = [name for name in ("kind", "severity", "channels", "start_time", "end_time") if name not in event]
-    if absent:
-        raise InputError(f"events must be as detect or watch wrote them; {event['id']!r} has no {absent[0]}")
-    peaks = event["peaks"]
-    told = {
-        "event": event["id"], "word": word, "at": now(), "kind": event["kind"], "severity": event["severity"],
-        "channels": event["channels"][: len(peaks)], "times": [one["times"] for one in peaks],
-        "values": [one["value"] for one in peaks], "expected": [one["expected"] for one in peaks],
-        "start": event["start_time"], "end": event["end_time"],
-    }  # fmt: skip
-    (made,) = verdicts([told])
-    return made

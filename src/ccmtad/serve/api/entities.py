@@ -1,0 +1,134 @@
+"""Entities: how they stand, their rows and their scores."""
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from numpy.typing import NDArray
+from sqlalchemy import select
+
+from ..bodies import time_of
+from ..expected import expected
+from ..names import check_entity
+from ..refusal import Refusal
+from ..store import queries
+from ..store.tables import entities
+from .access import Reader, service_of
+
+__all__ = ["number_of", "router", "span"]
+
+router = APIRouter(tags=["entities"])
+Most = Annotated[int, Query(ge=1, le=1_000)]
+When = Annotated[str | None, Query(max_length=40, description="ISO 8601, or seconds since 1970.")]
+Channels = Annotated[list[str] | None, Query(description="Those that are wanted; repeatable.")]
+FIRST, LAST = -(2**63) + 2, 2**63 - 1
+CHUNKS = 500  # at most, in one answer
+
+
+@router.get("/entities", summary="All entities, and how they stand")
+def list_entities(request: Request, _: Reader, after: str = "", limit: Most = 1_000) -> dict[str, Any]:
+    """In order of their names; `after` is the last name of the page before."""
+    with service_of(request).store.read() as connection:
+        found = queries.entity_list(connection, check_entity(after) if after else "", limit)
+    return {"entities": found, "next": found[-1]["entity"] if len(found) == limit else None}
+
+
+@router.get("/entities/{entity}", summary="How an entity stands")
+def show_entity(request: Request, entity: str, _: Reader) -> dict[str, Any]:
+    """Its model, rows, newest score, threshold, health and open events."""
+    with service_of(request).store.read() as connection:
+        found = queries.entity(connection, check_entity(entity))
+    if found is None:
+        raise _unknown()
+    return found
+
+
+@router.get("/entities/{entity}/scores", summary="Scores of an entity")
+def show_scores(
+    request: Request,
+    entity: str,
+    _: Reader,
+    start: When = None,
+    end: When = None,
+    after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
+) -> dict[str, Any]:
+    """Columns, one value for each row from `start` to `end`; `next` is given to `after` for those that follow."""
+    with service_of(request).store.read() as connection:
+        number = number_of(connection, entity)
+        columns, following = queries.score_range(connection, number, *span(start, end), CHUNKS, after)
+    return {**columns, "next": following}
+
+
+@router.get("/entities/{entity}/rows", summary="Rows of an entity, as they came")
+def show_rows(
+    request: Request,
+    entity: str,
+    _: Reader,
+    start: When = None,
+    end: When = None,
+    after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
+    channels: Channels = None,
+) -> dict[str, Any]:
+    """Values by channel from `start` to `end`, null where missing; `next` is given to `after` for those that follow."""
+    service = service_of(request)
+    with service.store.read() as connection:
+        number = number_of(connection, entity)
+        places, times, values, following = queries.row_range(connection, number, *span(start, end), CHUNKS, after)
+    names = service.model_of(check_entity(entity), None).model.channels
+    wanted = _wanted(channels, names)
+    shown = {name: [] if values is None else _numbers(values[:, names.index(name)]) for name in wanted}
+    return {"row": places.tolist(), "time": queries.stamps(times), "values": shown, "next": following}
+
+
+@router.get("/entities/{entity}/expected", summary="Observed and expected values")
+def show_expected(
+    request: Request, entity: str, _: Reader, start: When = None, end: When = None, channels: Channels = None
+) -> dict[str, Any]:
+    """By channel from `start` to `end`: what came, what the network made of the rows up to then, and the usual error.
+
+    Of a longer range, the last 5,000 rows. Expected is null where a row could not be judged.
+    """
+    service = service_of(request)
+    model = service.model_of(check_entity(entity), None).model
+    wanted = _wanted(channels, model.channels)
+    with service.store.read() as connection:
+        found = expected(connection, model, number_of(connection, entity), *span(start, end))
+    shown = {}
+    for name in wanted:
+        place = model.channels.index(name)
+        shown[name] = {
+            "observed": _numbers(found.observed[:, place]),
+            "expected": _numbers(found.expected[:, place]),
+            "usual_error": float(found.usual[place]),
+        }
+    return {"row": found.rows.tolist(), "time": queries.stamps(found.times), "channels": shown}
+
+
+def _wanted(asked: list[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in asked or ():
+        if name not in names:
+            raise Refusal(422, "bad-channels", "channels must be of the fitted data")
+    return names if asked is None else tuple(dict.fromkeys(asked))
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(one) else one for one in values.tolist()]
+
+
+def number_of(connection: Any, entity: str) -> int:
+    """What the store calls an entity."""
+    number = connection.execute(select(entities.c.id).where(entities.c.name == check_entity(entity))).scalar()
+    if number is None:
+        raise _unknown()
+    return int(number)
+
+
+def span(start: str | None, end: str | None) -> tuple[int, int]:
+    """A range of time; all of it where nothing is said."""
+    first = FIRST if start is None else time_of(start, "start")
+    return first, LAST if end is None else time_of(end, "end")
+
+
+def _unknown() -> Refusal:
+    return Refusal(404, "no-entity", "there is no such entity")

@@ -1,0 +1,69 @@
+"""PostgreSQL, for several services on one store."""
+
+from sqlalchemy import URL, ColumnElement, Connection, Engine, create_engine, event, literal_column, text
+from sqlalchemy.dialects.postgresql import insert
+
+from . import Hold
+
+__all__ = ["POSTGRESQL"]
+
+NUMBERS = 0x63636D74  # "ccmt": what tells our locks from those of others
+TURN = -1  # the lock that hands out numbers
+FULL = ("53100", "53200")  # the disk, the memory of the server
+LIVES = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+
+
+class SessionHold:
+    """A lock that a session has."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def release(self) -> None:
+        """With its session, the lock ends."""
+        self.connection.invalidate()
+        self.connection.close()
+
+
+class Postgresql:
+    """A server, by its URL."""
+
+    name = "postgresql"
+    insert = staticmethod(insert)
+    now: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::float8")
+
+    def engine(self, url: URL) -> Engine:
+        """With `synchronous_commit=on`, whatever the server's default is."""
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args={**LIVES, "connect_timeout": 10}
+        )
+        event.listen(engine, "connect", _prepare)
+        return engine
+
+    def in_turn(self, connection: Connection) -> None:
+        """A lock until the end of the transaction: who takes a number later commits later."""
+        connection.execute(text("SELECT pg_advisory_xact_lock(:a, :b)"), {"a": NUMBERS, "b": TURN})
+
+    def hold(self, engine: Engine, number: int) -> Hold | None:
+        """An advisory lock of a session of its own."""
+        connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        got = connection.execute(text("SELECT pg_try_advisory_lock(:a, :b)"), {"a": NUMBERS, "b": number}).scalar()
+        if not got:
+            connection.close()
+            return None
+        return SessionHold(connection)
+
+    def full(self, error: BaseException) -> bool:
+        """The server says so by its code."""
+        return getattr(error, "sqlstate", None) in FULL
+
+
+def _prepare(connection: object, _: object) -> None:
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute("SET synchronous_commit = on")
+    cursor.execute("SET timezone = 'UTC'")
+    cursor.close()
+    connection.commit()  # type: ignore[attr-defined]
+
+
+POSTGRESQL = Postgresql()
