@@ -5,7 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 TOOLS := .venv-release/bin
 RUNTIME := .venv-runtime
-EXTRAS := train fast cli report bench
+EXTRAS := train fast cli report bench serve
 ifneq ($(wildcard ../shared/datasets),)
 export CCMTAD_DATA ?= $(abspath ../shared/datasets)
 endif
