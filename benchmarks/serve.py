@@ -137,7 +137,9 @@ def fresh_store(kind: str, place: str | None = None) -> Iterator[str]:
         yield kind
 
 
-async def load(port: int, key: str, seconds: float, entities: int, batch: int, workers: int) -> dict[str, object]:
+async def load(
+    port: int, key: str, seconds: float, entities: int, batch: int, workers: int, name: str
+) -> dict[str, object]:
     """Sends rows over some connections at once, each of its own entities; what was acknowledged, and how soon."""
     values = [orjson.dumps(normal(batch, seed).round(4).tolist()) for seed in range(VARIANTS if batch > 1 else 1_024)]
     sent = [0] * entities
@@ -155,7 +157,7 @@ async def load(port: int, key: str, seconds: float, entities: int, batch: int, w
             times = orjson.dumps(list(range(first, first + batch * 1_000, 1_000)))
             body = b'{"times":%s,"values":%s}' % (times, values[(turn + number) % len(values)])
             head = (
-                f"POST /v1/entities/e{entity}/rows HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
+                f"POST /v1/entities/{name}{entity}/rows HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             )
             began = time.perf_counter()
@@ -232,7 +234,7 @@ def many(kind: str, options: argparse.Namespace, models: Path) -> None:
     with fresh_store(kind, options.folder) as store, served(models, store) as service:
         loaded(service, "--seconds", "2", "--entities", "1", "--batch", "100", "--workers", "1")
         before = service.memory
-        loaded(service, "--seconds", "20", "--entities", "1000", "--batch", "100", "--workers", "16")
+        loaded(service, "--seconds", "20", "--entities", "1000", "--workers", "16", "--name", "m")
         number = len(json.loads(service.get("/v1/entities?limit=1000"))["entities"])
         print(f"{kind}: memory {before:.0f} MiB with 1 entity, {service.memory:.0f} MiB with {number}", flush=True)
 
@@ -246,13 +248,13 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--many", action="store_true", help="memory with 1,000 entities, too")
+    parser.add_argument("--name", default="e", help="what the names of entities begin with")
     parser.add_argument("--load", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--key", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.load is not None:
-        found = asyncio.run(
-            load(options.load, options.key, options.seconds, options.entities, options.batch, options.workers)
-        )
+        asked = (options.seconds, options.entities, options.batch, options.workers, options.name)
+        found = asyncio.run(load(options.load, options.key, *asked))
         print(json.dumps(found))
         return
     with tempfile.TemporaryDirectory() as folder:

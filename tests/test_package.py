@@ -58,7 +58,7 @@ def test_the_exception_tree_is_as_drawn() -> None:
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    heavy = ("torch", "sklearn", "pandas", "polars", "typer")
+    heavy = ("torch", "sklearn", "pandas", "polars", "typer", "fastapi", "sqlalchemy")
     code = f"import sys, ccmtad, ccmtad.detector; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
