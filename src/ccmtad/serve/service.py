@@ -10,6 +10,7 @@ from ..detector import Detector
 from ..errors import CcmtadError
 from ..results import Verdict
 from ..wording import count
+from .alerts.alerting import Alerting
 from .engine import Engine
 from .feed import Feed
 from .keys import Keys
@@ -39,9 +40,10 @@ class Service:
         self.limits = Limits(settings.rate)
         self.metrics = Metrics()
         self.feed = Feed(self.store)
-        self.lease = Lease(self.store, settings.address or f"http://{settings.host}:{settings.port}", settings.lease)
+        self.lease = Lease(self.store, settings.reached_at, settings.lease)
         self.engine = Engine(settings, self.store, self.models, self.lease, self.metrics, self.feed.wake)
         self.metrics.watch(self.engine.owned.all, self.open_events)
+        self.alerting = Alerting(settings, self.store, self.lease, self.metrics)
         self.open_streams = 0  # server-sent event streams
         self.stopping = False
         self._files = threading.Lock()  # one writes a model's file at a time
@@ -51,11 +53,13 @@ class Service:
         """Begins to take rows."""
         await self.feed.start()
         self.engine.start()
+        self.alerting.start()
 
     async def stop(self) -> None:
         """Writes what there is, and lets go."""
         self.stopping = True
         await self.feed.stop()
+        await self.alerting.stop()
         self.engine.stop()
         self.store.close()
 

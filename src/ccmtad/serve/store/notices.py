@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select, update
 
 from ...live.journal import Notice
 from ...results import MOST_PEAKS, plain
+from . import outbox
 from .store import Store
 from .tables import entities, events, notices
 
@@ -73,6 +74,7 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
     first = {"id": body["id"], "entity": one.entity, "kind": body["kind"], "seq": seq, **state}
     made = store.insert(events).values(**first)
     connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=state))
+    outbox.settle(store, connection, body["id"], one.at, news=True)
     return True
 
 
