@@ -37,7 +37,7 @@ def checked_url(text: str) -> str:
         right = right and len(text) <= LONGEST_URL and (url.port is None or 0 < url.port < 65_536)
     except (httpx.InvalidURL, ValueError, TypeError):
         right = False
-    if not right or not text.isprintable():
+    if not right or not text.isprintable() or " " in text:
         rule = (
             f"url must be http or https with a host, without credentials or fragment, of at most {LONGEST_URL} letters"
         )
