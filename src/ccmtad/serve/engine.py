@@ -89,6 +89,7 @@ class Engine:
         self.upkeep = Upkeep(settings, store)
         self.told = told  # called after each commit that may have told of something
         self.ready = False
+        self.dead = False  # it cannot go on
         self.trouble = ""  # why nothing can be written
         self.stages = (self.gather, self.claim, self.draft, self.write, self.answer, self.step)
         self._round = Round()
@@ -119,7 +120,7 @@ class Engine:
         """Puts rows or values into the queue; what comes back is set when they are on the disk."""
         ticket = Ticket(item)
         with self._more:
-            if self._stopped:
+            if self._stopped or self.dead:
                 raise Refusal(503, "stopping", "the service is about to end: send it again", retry=RETRY)
             if self._size and self._size + item.size > self.settings.queue:
                 self.metrics.refused.inc()
@@ -149,11 +150,11 @@ class Engine:
             while not self._stopped:
                 self.round()
             self._end()
-        except BaseException:
+        except BaseException as error:  # a defect, and no way to go on: whoever looks after the process must know
             log.exception("the engine has failed")
-            self.trouble = "the engine has failed"
-            self.ready = False
-            raise
+            with self._more:
+                self.ready, self.dead, self.trouble = False, True, f"the engine has failed: {error!r}"
+                self._refuse_waiting()
 
     def _begin(self) -> bool:
         """Takes over what nobody owns."""
@@ -371,6 +372,10 @@ class Engine:
                 ticket.refuse(error)
         self._round.tickets = [one for one in self._round.tickets if one.item.entity != entity]
 
+    def _refuse_waiting(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().refuse(Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY))
+
     def _refuse_all(self, error: Refusal) -> None:
         for ticket in self._round.tickets:
             ticket.refuse(error)
@@ -403,8 +408,8 @@ class Engine:
 
     def _end(self) -> None:
         """The last snapshots, and nothing is ours any more."""
-        for ticket in self._waiting:
-            ticket.refuse(Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY))
+        with self._more:
+            self._refuse_waiting()
         try:
             self.owned.snap_all()
             with self.store.write() as connection:

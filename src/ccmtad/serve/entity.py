@@ -6,6 +6,7 @@ values: the first to come is the one that counts. Every other row goes to the lo
 that are not later than the row before (and knows a clock that was wrong). A row with neither is always new.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ..live.assemble import Assembler
 from ..live.journal import Journal
 from ..live.silence import Silence
+from ..results import Health
 from .rows import NEVER, Batch, Chunk, Receipt
 
 __all__ = ["Draft", "Entity", "Status"]
@@ -39,6 +41,9 @@ class Status:
     advice: str = ""
 
 
+UNKNOWN = Health("unknown", 0.0, "")
+
+
 @dataclass
 class Entity:
     """What the owner of an entity has in memory, beside its stream."""
@@ -55,6 +60,8 @@ class Entity:
     offset: int = 0  # position at which the stream began: it counts rows from there
     snapped: int = 0  # position of its last snapshot
     status: Status = field(default_factory=Status)
+    health: Health = UNKNOWN
+    looked_at: float = -math.inf  # when its health was
     assembler: Assembler | None = None
     journal: Journal = field(default_factory=lambda: Journal(""))
     silence: Silence = field(default_factory=lambda: Silence(None))

@@ -29,6 +29,8 @@ __all__ = ["Owned"]
 
 log = logging.getLogger("ccmtad")
 
+HEALTH_EVERY = 1.0  # seconds between two looks at the health of an entity: it takes longer than a step
+
 
 class Owned:
     """Entities by name, and the groups they are judged in."""
@@ -135,8 +137,7 @@ class Owned:
             if chunk.first < told:
                 self.outcome.changes(entity, judged, again=True)
             else:
-                self.outcome.judged(entity, judged, self._status(entity, loaded, lanes, 0))
-        entity.status = self._status(entity, loaded, lanes, 0)
+                self._judge(entity, judged, loaded, lanes, 0)
 
     def _restarted(self, entity: Entity) -> None:
         log.warning("entity %r starts anew at row %d: its model has changed", entity.name, entity.stepped)
@@ -157,7 +158,7 @@ class Owned:
         entity = self.by_id[judged.chunk.entity]
         lane = group.streams.lane(entity.id)
         first = not entity.stepped
-        self.outcome.judged(entity, judged, self._status(entity, group.loaded, group.streams.lanes, lane))
+        self._judge(entity, judged, group.loaded, group.streams.lanes, lane)
         if first or entity.stepped - entity.snapped >= self.settings.snapshot_rows:
             self.snap(entity)
 
@@ -177,14 +178,11 @@ class Owned:
             if entity.stepped > entity.snapped:
                 self.snap(entity)
 
-    @staticmethod
-    def _status(entity: Entity, loaded: Loaded, lanes: Lanes, lane: int) -> Status:
-        health = lanes.health(lane)
-        before = entity.status
-        return Status(
-            entity.stepped, before.time, before.score, loaded.model.calibration.threshold, before.alarm, before.ready,
-            health.state, health.advice,
-        )  # fmt: skip
+    def _judge(self, entity: Entity, judged: Judged, loaded: Loaded, lanes: Lanes, lane: int) -> None:
+        now = time.monotonic()
+        if now - entity.looked_at > HEALTH_EVERY:
+            entity.health, entity.looked_at = lanes.health(lane), now
+        self.outcome.judged(entity, judged, loaded.model.calibration.threshold, entity.health)
 
     def look(self) -> None:
         """Tells of entities that have gone silent."""

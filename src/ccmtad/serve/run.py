@@ -1,6 +1,7 @@
 """Runs the service in this process, until it is told to end."""
 
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from .settings import ServeSettings
 __all__ = ["run"]
 
 BACKLOG = 1_024
+SWITCH = 0.0005  # seconds after which a busy thread lets another in: the writer waits for the disk, not for parsing
 LAST_SECONDS = 5  # that open requests have when it ends
 
 
@@ -48,6 +50,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None]) -> None:
         listening.close()
         where = f"{settings.host}:{settings.port}"
         raise SettingError(f"host and port must be free to listen on; got {where}: {error.strerror}") from error
+    sys.setswitchinterval(SWITCH)
     settings = replace(settings, port=listening.getsockname()[1])
     service = Service(settings)
     _first_key(service, tell)

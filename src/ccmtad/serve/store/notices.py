@@ -67,6 +67,7 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
         "final": body["change"] == "final",
         "began": one.began,
         "ended": one.ended,
+        "at": one.at,
         "severity": body["severity"],
         "body": text,
         "silenced": one.silenced,
