@@ -1,13 +1,12 @@
 """Rows of the plant with a fault, in the parts that a test sends one after another."""
 
-import math
 from functools import cache
 from typing import Any
 
 from ccmtad import Frame
 from ccmtad.simulate import simulate
-from ccmtad.wording import iso
 
+from .rows import as_json
 from .server import Server, until
 
 BEGINS, GOES_ON, OVER = 300, 330, 460  # rows: the fault begins; it is open for sure; it is over for sure
@@ -24,10 +23,7 @@ def faulty() -> Frame:
 
 def rows(first: int, last: int) -> dict[str, Any]:
     """As a request sends them."""
-    frame = faulty()
-    assert frame.times is not None
-    values = [[None if math.isnan(one) else one for one in row] for row in frame.values[first:last].tolist()]
-    return {"times": [iso(time) for time in frame.times[first:last]], "values": values}
+    return as_json(faulty(), first, last)
 
 
 def begin(server: Server, entity: str) -> dict[str, Any]:

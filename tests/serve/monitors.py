@@ -14,7 +14,12 @@ import pytest
 from .server import until
 
 PROMETHEUS, PROMTOOL, ALERTMANAGER = "prometheus", "promtool", "prometheus-alertmanager"
-PACKAGES = {PROMETHEUS: "prometheus", PROMTOOL: "prometheus", ALERTMANAGER: "prometheus-alertmanager"}
+PACKAGES = {
+    PROMETHEUS: "prometheus",
+    PROMTOOL: "prometheus",
+    ALERTMANAGER: "prometheus-alertmanager",
+    "amtool": "prometheus-alertmanager",
+}
 
 
 def program(name: str) -> str:

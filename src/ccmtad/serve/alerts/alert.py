@@ -72,9 +72,9 @@ def severity_class(severity: float, critical: float) -> str:
     return CLASSES[severity >= critical]
 
 
-def page_of(address: str, entity: str, event: str) -> str:
+def page_of(address: str, event: str) -> str:
     """Where the page shows an event."""
-    return f"{address}/entities/{quote(entity, safe='')}#{quote(event, safe='')}"
+    return f"{address}/events/{quote(event, safe='')}"
 
 
 def alerts_of(standing: Standing, style: Style) -> list[Alert]:
@@ -83,7 +83,7 @@ def alerts_of(standing: Standing, style: Style) -> list[Alert]:
     Labels are what an alert is known by: they hold what does not change while the event goes on, and its class.
     """
     event = standing.event
-    link = page_of(style.address, event["entity"], event["id"])
+    link = page_of(style.address, event["id"])
     starts = min(_start(event, standing.since), standing.since)
     ends = None if standing.firing else max(standing.changed, starts)
     now = severity_class(event["severity"], style.critical)

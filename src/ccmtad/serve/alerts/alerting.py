@@ -21,7 +21,7 @@ from .deliver import Deliveries
 from .target import Targets
 from .webhooks import Webhooks
 
-__all__ = ["Alerting"]
+__all__ = ["Alerting", "example"]
 
 
 class Alerting:
@@ -68,12 +68,13 @@ class Alerting:
         """One message to a webhook, of no event, now and once: its id, and what the receiver said."""
         webhook = await asyncio.to_thread(self.webhooks.__getitem__, number)
         message = f"msg_{secrets.token_hex(16)}"
-        told = orjson.dumps(message_of(_example(), self.style, webhook.name))
+        told = orjson.dumps(message_of(example(), self.style, webhook.name))
         timeout = self.settings.webhook_timeout
         return message, await attempt(self.client, self.targets, webhook, message, told, timeout)
 
 
-def _example() -> Standing:
+def example() -> Standing:
+    """No event: something to try a webhook out with."""
     now = time.time_ns()
     event = {
         "id": "test", "entity": "test", "kind": "test", "severity": 1.0, "channels": [], "start_time": None,
