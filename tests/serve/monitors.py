@@ -58,7 +58,7 @@ def running(command: list[str], port: int, ready: str) -> Iterator[httpx.Client]
 
 
 @contextmanager
-def an_alertmanager(folder: Path, resolve_timeout: str) -> Iterator[httpx.Client]:
+def an_alertmanager(folder: Path, resolve_timeout: str, port: int = 0) -> Iterator[httpx.Client]:
     """One that sends nothing on."""
     # JSON is YAML.
     told = {
@@ -68,7 +68,7 @@ def an_alertmanager(folder: Path, resolve_timeout: str) -> Iterator[httpx.Client
     }
     config = folder / "alertmanager.yml"
     config.write_text(json.dumps(told))
-    port = free_port()
+    port = port or free_port()
     options = [
         f"--config.file={config}", f"--storage.path={folder / 'alerts'}", f"--web.listen-address=127.0.0.1:{port}",
         "--cluster.listen-address=",

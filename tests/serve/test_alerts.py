@@ -14,7 +14,7 @@ import pytest
 from ccmtad.serve.alerts.alert import Alert
 
 from .faults import GOES_ON, OVER, begin, end, rows
-from .monitors import PROMTOOL, a_prometheus, an_alertmanager, program
+from .monitors import ALERTMANAGER, PROMTOOL, a_prometheus, an_alertmanager, free_port, program
 from .server import Nursery, Server, until
 from .test_alerts_guide import dashboard_queries, rule_queries
 
@@ -150,6 +150,42 @@ def test_alerts_go_on_after_a_kill_and_a_takeover(
             begin(third, f"{name}, later")
             until_fires(alertmanager, f"{name}, later")
             assert not firing(alertmanager, name)
+
+
+def measured(server: Server, series: str) -> float:
+    """As the service tells it."""
+    lines = server.client.get("/metrics").text.splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith(series))
+
+
+def test_an_alertmanager_that_was_away_is_told_when_it_is_back(
+    nursery: Nursery, models: Path, sqlite: str, tmp_path: Path
+) -> None:
+    program(ALERTMANAGER)
+    port = free_port()
+    url = f"http://somebody:secret@127.0.0.1:{port}/"
+    failed = f'ccmtad_alertmanager_posts_total{{alertmanager="http://127.0.0.1:{port}",result="failed"}}'
+    with nursery.serving(
+        models, sqlite, "--silence", "0", "--alertmanager", url, "--alert-interval", INTERVAL
+    ) as server:
+        begin(server, "away")
+        until("it fails twice", lambda: measured(server, failed) >= 2)
+        with an_alertmanager(tmp_path, "1s", port) as back:
+            until_fires(back, "away")
+            printed = server.stop()
+    assert "takes no alerts" in printed
+    assert "secret" not in printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("url", ["ftp://a", "alertmanager:9093", "http://", "http://a/?b", "http://a b:x"])
+def test_what_is_no_alertmanager_is_refused(nursery: Nursery, models: Path, sqlite: str, url: str) -> None:
+    server = Server(nursery, models, sqlite, ("--alertmanager", url), "")
+    until("its end", lambda: server.ended)
+    server.client.close()
+    assert server.code == 2
+    assert "alertmanager must be the" in server.text
+    assert "Traceback" not in server.text
 
 
 def value(prometheus: httpx.Client, query: str) -> float | None:

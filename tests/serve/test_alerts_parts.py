@@ -18,9 +18,10 @@ from ccmtad.errors import SettingError
 from ccmtad.serve.alerts.alert import CLASSES, Alert, Style, alerts_of, message_of
 from ccmtad.serve.alerts.alertmanager import distinct
 from ccmtad.serve.alerts.attempt import LONGEST_ASKED, LONGEST_WAIT, Answer, attempt, retry_after, wait
-from ccmtad.serve.alerts.target import Targets
+from ccmtad.serve.alerts.target import Targets, checked_url
 from ccmtad.serve.alerts.webhooks import Webhook, Webhooks
 from ccmtad.serve.metrics import MOST_ENTITIES, Metrics
+from ccmtad.serve.refusal import Refusal
 from ccmtad.serve.store import log, notices, outbox
 from ccmtad.serve.store.notices import Told
 from ccmtad.serve.store.outbox import Standing
@@ -247,6 +248,17 @@ def test_addresses_that_webhooks_may_lead_to(rules: tuple[str, ...], right: list
 def test_rules_that_are_none_are_refused() -> None:
     with pytest.raises(SettingError, match="webhook_targets must be 'public' or networks"):
         Targets(("private",))
+
+
+@given(st.text(max_size=40) | st.text(max_size=40).map("http://".__add__) | st.from_regex(r"https?://[^\x00]{0,40}"))
+def test_any_text_is_a_url_or_refused(text: str) -> None:
+    try:
+        url = httpx.URL(checked_url(text))
+    except Refusal:
+        return
+    assert url.scheme in ("http", "https")
+    assert url.host
+    assert not url.userinfo
 
 
 def tried(rules: tuple[str, ...], url: str, timeout: float = 60.0) -> Answer:

@@ -83,7 +83,7 @@ class Deliveries:
         done, self._done = self._done, []
         try:
             letters, pause = await run_in_threadpool(self._exchange, done)
-        except StoreError:
+        except Exception:
             self._done += done
             raise
         for letter, webhook in letters:
@@ -127,8 +127,6 @@ class Deliveries:
             for letter, answer in done:
                 self._under_way.pop(letter.id, None)
                 self._count(letter, answer)
-                if answer.gone:
-                    self.webhooks.pause(letter.webhook, "its receiver answered 410, gone")
         known = {one.id: one for one in self.webhooks.all()} if letters else {}
         soon = min((rest / 1e9 for rest in waits.values() if rest), default=LOOK)
         return [(one, known[one.webhook]) for one in letters if one.webhook in known], min(soon, LOOK)
@@ -145,6 +143,8 @@ class Deliveries:
             return
         rest = wait(letter.attempts + 1, self.settings.webhook_wait, answer.after)
         dead = now if self._last(letter, answer) else None
+        if answer.gone:
+            outbox.pause(connection, letter.webhook, "its receiver answered 410, gone")
         outbox.failed(connection, letter.id, answer.trouble, now + int(rest * 1e9), dead)
 
     def _count(self, letter: Letter, answer: Answer) -> None:

@@ -18,7 +18,7 @@ from .tables import alerts, deliveries, entities, events, processes, webhooks
 
 __all__ = [
     "Counts", "Letter", "Standing", "claim", "counts", "current", "dead_letters", "delivered", "drop", "due_in",
-    "failed", "forget", "message_id", "pulse", "retry", "settle",
+    "failed", "forget", "message_id", "pause", "pulse", "retry", "settle",
 ]  # fmt: skip
 
 
@@ -191,6 +191,11 @@ def failed(connection: Connection, letter: int, trouble: str, due: int, dead: in
     """It has not: it is due again, or dead."""
     state = {"attempts": deliveries.c.attempts + 1, "due": due, "dead": dead, "holder": None, "trouble": trouble}
     connection.execute(update(deliveries).where(deliveries.c.id == letter).values(**state))
+
+
+def pause(connection: Connection, webhook: str, why: str) -> None:
+    """Nothing is sent there any more."""
+    connection.execute(update(webhooks).where(webhooks.c.id == webhook).values(paused=why))
 
 
 def dead_letters(connection: Connection, webhook: str, before: int | None, most: int) -> list[Any]:
