@@ -118,10 +118,11 @@ def until_ready(service: Served) -> None:
 
 
 @contextmanager
-def fresh_store(kind: str, folder: Path) -> Iterator[str]:
+def fresh_store(kind: str, place: str | None = None) -> Iterator[str]:
     """The URL of an empty store."""
     if kind == "sqlite":
-        yield f"sqlite:///{folder / 'store.db'}"
+        with tempfile.TemporaryDirectory(dir=place) as folder:
+            yield f"sqlite:///{Path(folder) / 'store.db'}"
     elif kind == "postgresql":
         import psycopg
 
@@ -202,22 +203,21 @@ def loaded(service: Served, *options: str) -> dict[str, float]:
 def measure(kind: str, options: argparse.Namespace, models: Path) -> None:
     """One store."""
     for batch, workers, seconds in ((options.batch, 16, options.seconds), (1, 64, options.seconds / 2)):
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder, fresh_store(kind, Path(folder)) as store:
-            with served(models, store) as service:
-                before, spent = service.memory, service.seconds
-                found = loaded(
-                    service, "--seconds", str(seconds), "--entities", str(options.entities), "--batch", str(batch),
-                    "--workers", str(workers),
-                )  # fmt: skip
-                cores = (service.seconds - spent) / seconds
-                # All that was acknowledged is there, and is judged.
-                while True:
-                    there = json.loads(service.get("/v1/entities?limit=1000"))["entities"]
-                    if sum(one["judged"] for one in there) == found["rows"]:
-                        break
-                    assert sum(one["rows"] for one in there) == found["rows"], (there, found)
-                    time.sleep(0.1)
-                after = service.memory
+        with fresh_store(kind, options.folder) as store, served(models, store) as service:
+            before, spent = service.memory, service.seconds
+            found = loaded(
+                service, "--seconds", str(seconds), "--entities", str(options.entities), "--batch", str(batch),
+                "--workers", str(workers),
+            )  # fmt: skip
+            cores = (service.seconds - spent) / seconds
+            # All that was acknowledged is there, and is judged.
+            while True:
+                there = json.loads(service.get("/v1/entities?limit=1000"))["entities"]
+                if sum(one["judged"] for one in there) == found["rows"]:
+                    break
+                assert sum(one["rows"] for one in there) == found["rows"], (there, found)
+                time.sleep(0.1)
+            after = service.memory
         print(
             f"{kind}, {options.entities} entities, batches of {batch}, {workers} connections, {seconds:g} s: "
             f"{found['rows_per_second']:,.0f} rows/s acknowledged, {found['requests_per_second']:,.0f} requests/s, "
@@ -229,13 +229,12 @@ def measure(kind: str, options: argparse.Namespace, models: Path) -> None:
 
 def many(kind: str, options: argparse.Namespace, models: Path) -> None:
     """Memory for 1,000 entities."""
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder, fresh_store(kind, Path(folder)) as store:
-        with served(models, store) as service:
-            loaded(service, "--seconds", "2", "--entities", "1", "--batch", "100", "--workers", "1")
-            before = service.memory
-            loaded(service, "--seconds", "20", "--entities", "1000", "--batch", "100", "--workers", "16")
-            number = len(json.loads(service.get("/v1/entities?limit=1000"))["entities"])
-            print(f"{kind}: memory {before:.0f} MiB with 1 entity, {service.memory:.0f} MiB with {number}", flush=True)
+    with fresh_store(kind, options.folder) as store, served(models, store) as service:
+        loaded(service, "--seconds", "2", "--entities", "1", "--batch", "100", "--workers", "1")
+        before = service.memory
+        loaded(service, "--seconds", "20", "--entities", "1000", "--batch", "100", "--workers", "16")
+        number = len(json.loads(service.get("/v1/entities?limit=1000"))["entities"])
+        print(f"{kind}: memory {before:.0f} MiB with 1 entity, {service.memory:.0f} MiB with {number}", flush=True)
 
 
 def main() -> None:

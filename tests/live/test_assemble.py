@@ -33,7 +33,9 @@ def assembled(told: list[tuple[str, float, int]], period: float, grace: float) -
     return shown(rows + assembler.flush()), assembler
 
 
-@given(st.lists(values, max_size=40), st.data(), st.sampled_from([0.5, 1.0, 3.0]), st.sampled_from([0.0, 0.7, 2.0, 30.0]))
+@given(
+    st.lists(values, max_size=40), st.data(), st.sampled_from([0.5, 1.0, 3.0]), st.sampled_from([0.0, 0.7, 2.0, 30.0])
+)
 def test_any_order_of_arrival_within_the_grace_gives_the_same_rows(
     told: list[tuple[str, float, int]], data: st.DataObject, period: float, grace: float
 ) -> None:

@@ -1,7 +1,7 @@
 """Starts `ccmtad serve` again and again without importing it anew: a process that has everything loaded, and forks.
 
-Each line on standard input is a JSON list: ["start", FILE, arguments...] answers with a process id, whose output goes to
-the file; ["wait", ID] answers with how it ended, once it has; ["poll", ID] at once, null where it has not.
+Each line on standard input is a JSON list: ["start", FILE, arguments...] answers with a process id, whose output goes
+to the file; ["wait", ID] answers with how it ended, once it has; ["poll", ID] at once, null where it has not.
 """
 
 import json

@@ -26,7 +26,11 @@ class Nursery:
         command = [sys.executable, str(Path(__file__).with_name("nursery.py")), str(model)]
         self.folder = folder
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
 
     def ask(self, *words: Any) -> Any:
@@ -54,7 +58,8 @@ class Server:
     """One process."""
 
     def __init__(self, nursery: Nursery, models: Path, store: str, options: tuple[str, ...], key: str) -> None:
-        self.nursery, self.key, self.code = nursery, key, None
+        self.nursery, self.key = nursery, key
+        self.code: int | None = None  # how it ended
         self.out = nursery.folder / f"{next(NUMBERS)}.txt"
         self.out.touch()
         arguments = ["--models", str(models), "--store", store, "--port", "0", *options]

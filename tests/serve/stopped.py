@@ -1,5 +1,5 @@
-"""Runs the engine and kills it between each pair of its stages, and between each pair of writes of its transaction; each
-time another goes on. Prints what there is in the end, as JSON.
+"""Runs the engine and kills it between each pair of its stages, and between each pair of writes of its transaction;
+each time another goes on. Prints what there is in the end, as JSON.
 
 Arguments: folder of models, store, file with the rows.
 """
@@ -115,7 +115,8 @@ def main(models: str, store: str, file: str) -> None:
 
         ends.append(in_a_child(life))
     opened = Store(store)
-    print(json.dumps({"ends": ends, "found": {f"e{place}": state(opened, f"e{place}") for place in range(PLACES)}}))
+    found = {f"e{place}": state(opened, f"e{place}") for place in range(PLACES)}
+    sys.stdout.write(json.dumps({"ends": ends, "found": found}) + "\n")
 
 
 def state(store: Store, entity: str) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
@@ -26,7 +24,7 @@ from ccmtad.serve.store import log, notices, outbox
 from ccmtad.serve.store.notices import Told
 from ccmtad.serve.store.outbox import Standing
 from ccmtad.serve.store.store import Store
-from ccmtad.serve.store.tables import deliveries, entities, metadata, processes
+from ccmtad.serve.store.tables import deliveries, entities, processes
 
 from .receiver import receiving
 
@@ -81,12 +79,6 @@ def letters(store: Store) -> list[tuple[str, str]]:
 def firing(store: Store) -> list[bool]:
     with store.read() as connection:
         return [one.firing for one in outbox.current(connection, 1, NOW - 10**9)]
-
-
-def test_the_tables_are_those_of_the_migrations(kept: Store) -> None:
-    with kept.read() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": False})
-        assert compare_metadata(context, metadata) == []
 
 
 def test_an_event_is_told_when_it_begins_grows_and_ends(kept: Store) -> None:

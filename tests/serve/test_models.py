@@ -45,7 +45,9 @@ def test_streams_go_on_where_the_fingerprint_holds_and_start_anew_where_not(
         same([one for one in server.events() if one["id"] != opened["id"]], told)
 
 
-def test_a_model_is_uploaded_as_data(nursery: Nursery, models: Path, store: str, fitted: Detector, faulty: Frame) -> None:
+def test_a_model_is_uploaded_as_data(
+    nursery: Nursery, models: Path, store: str, fitted: Detector, faulty: Frame
+) -> None:
     data = (models / "plant.ccm").read_bytes()
     with nursery.serving(models, store, *QUIET) as server:
         assert server.client.put("/v1/models/second", content=data).json()["uploaded"]
@@ -71,7 +73,9 @@ def test_a_model_is_uploaded_as_data(nursery: Nursery, models: Path, store: str,
         assert sorted(one["model"] for one in server.get("/v1/models")["models"]) == ["plant", "second"]
 
 
-def test_a_file_that_is_no_model_is_left_out_and_said(nursery: Nursery, models: Path, sqlite: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_is_left_out_and_said(
+    nursery: Nursery, models: Path, sqlite: str, tmp_path: Path
+) -> None:
     folder = own(models, tmp_path)
     (folder / "broken.ccm").write_bytes(b"nonsense")
     (folder / "odd name.ccm").write_bytes((models / "plant.ccm").read_bytes())

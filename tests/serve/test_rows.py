@@ -35,6 +35,13 @@ def test_events_of_the_service_are_those_of_a_stream(
         assert rows["row"] == list(range(890, 900))
         assert rows["values"][faulty.channels[1]] == [None] * 10
         assert rows["values"][faulty.channels[0]] == faulty.values[890:, 0].tolist()
+        first, name = as_json(faulty)["times"][390], faulty.channels[3]
+        drawn = server.get("/v1/entities/pump 1/expected", start=first, channels=name)
+        assert drawn["row"] == list(range(390, 900))
+        made = drawn["channels"][name]
+        np.testing.assert_allclose(made["expected"], detected.reconstruction(390)[:, 3], rtol=1e-4, atol=1e-4)
+        assert made["observed"] == faulty.values[390:, 3].tolist()
+        assert made["usual_error"] > 0
         server.stop()
 
 
@@ -69,10 +76,15 @@ def test_late_rows_are_taken_and_ignored_and_the_first_of_two_counts(
         assert server.send("b", **twice) == {"accepted": 1, "duplicates": 1, "late": 0, "rows": 1, "notes": []}
         server.judged("a", 900)
         assert faulty.times is not None
-        same(server.events(entity="a"), expected(fitted, Frame(faulty.values[moved], faulty.channels, faulty.times[moved]), "a"))
+        same(
+            server.events(entity="a"),
+            expected(fitted, Frame(faulty.values[moved], faulty.channels, faulty.times[moved]), "a"),
+        )
 
 
-def test_rows_without_times_are_known_by_their_sequence(nursery: Nursery, models: Path, store: str, faulty: Frame) -> None:
+def test_rows_without_times_are_known_by_their_sequence(
+    nursery: Nursery, models: Path, store: str, faulty: Frame
+) -> None:
     values = as_json(faulty)["values"]
     with nursery.serving(models, store, *QUIET) as server:
         assert server.send("a", values=values[:100], sequence=0)["accepted"] == 100

@@ -1,6 +1,7 @@
 """What people say of events, and maintenance windows."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -53,7 +54,11 @@ def test_a_dismissed_event_stays_dismissed_also_after_a_kill(
         server.judged("told", 800)
         (event,) = [one for one in about(server, channel) if one.startswith("told")]
         said = server.post(f"/v1/events/{quote(event)}/dismiss", {"text": "we were cleaning"})
-        assert (said["word"], said["said"][0]["text"], said["said"][0]["by"]) == ("dismissed", "we were cleaning", "first")
+        assert (said["word"], said["said"][0]["text"], said["said"][0]["by"]) == (
+            "dismissed",
+            "we were cleaning",
+            "first",
+        )
         server.send("told", **as_json(twice, 800, 1_200))
         server.kill()
     assert [one.event for one in Detector.load(folder / "plant.ccm").feedback_] == [event]
@@ -152,7 +157,8 @@ def test_events_are_paged_and_found_by_range(nursery: Nursery, models: Path, sql
             server.send(entity, **as_json(faulty))
             server.judged(entity, len(faulty))
         everything = server.events()
-        found, query = [], {}
+        found: list[dict[str, Any]] = []
+        query: dict[str, Any] = {}
         while True:
             page = server.get("/v1/events", limit=2, **query)
             assert len(page["events"]) <= 2

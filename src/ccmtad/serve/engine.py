@@ -319,7 +319,7 @@ class Engine:
         late = assembler.late - late
         return ValuesReceipt(len(item.values) - late, late, len(rows), assembler.waiting)
 
-    def _times_within(self, entity: int, least: int, most: int) -> Any:
+    def _times_within(self, entity: int, least: int, most: int) -> tuple[Any, int]:
         return rows_log.times_within(self.store, entity, least, most)
 
     def write(self) -> None:
@@ -374,7 +374,9 @@ class Engine:
 
     def _refuse_waiting(self) -> None:
         while self._waiting:
-            self._waiting.popleft().refuse(Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY))
+            self._waiting.popleft().refuse(
+                Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY)
+            )
 
     def _refuse_all(self, error: Refusal) -> None:
         for ticket in self._round.tickets:

@@ -92,7 +92,7 @@ class Owned:
     def _entity(self, row: Row) -> Entity:  # type: ignore[type-arg]
         loaded = self.models[row.model]
         entity = Entity(
-            row.id, row.name, row.model, row.logged, row.stepped, row.newest, row.newest, row.sequence, row.heard
+            row.id, row.name, row.model, row.logged, row.stepped, row.newest, sequence=row.sequence, heard=row.heard
         )
         entity.journal = Journal(row.name)
         longest = loaded.model.longest_pause
@@ -138,6 +138,7 @@ class Owned:
                 self.outcome.changes(entity, judged, again=True)
             else:
                 self._judge(entity, judged, loaded, lanes, 0)
+        entity.taken = lanes.last_time(0)
 
     def _restarted(self, entity: Entity) -> None:
         log.warning("entity %r starts anew at row %d: its model has changed", entity.name, entity.stepped)
@@ -182,6 +183,7 @@ class Owned:
         now = time.monotonic()
         if now - entity.looked_at > HEALTH_EVERY:
             entity.health, entity.looked_at = lanes.health(lane), now
+        entity.taken = lanes.last_time(lane)
         self.outcome.judged(entity, judged, loaded.model.calibration.threshold, entity.health)
 
     def look(self) -> None:
