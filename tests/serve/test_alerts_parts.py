@@ -132,7 +132,6 @@ def test_a_notice_that_is_not_written_leaves_nothing_to_deliver(kept: Store) -> 
 
 
 def test_a_letter_is_held_by_one_process_until_that_is_gone(kept: Store) -> None:
-    (webhook,) = Webhooks(kept).all()
     with kept.write() as connection:
         for number in (1, 2):
             connection.execute(insert(processes).values(id=number, address="", expires=9e9))
@@ -140,7 +139,8 @@ def test_a_letter_is_held_by_one_process_until_that_is_gone(kept: Store) -> None
 
     def claimed(process: int, busy: list[int], now: int = NOW + 100) -> list[int]:
         with kept.write() as connection:
-            return [one.id for one in outbox.claim(connection, process, busy, {webhook.id: 9}, now)]
+            there = outbox.due(connection, process, busy, 9, now)
+            return [one.id for one in outbox.hold(connection, process, busy, there)]
 
     assert claimed(1, [], NOW) == []  # not due
     (first,) = claimed(1, [])  # the second waits for it

@@ -33,7 +33,7 @@ __all__ = ["Deliveries"]
 log = logging.getLogger("ccmtad")
 
 LOOK = 0.5  # seconds between two looks into the outbox, at the most
-LEAST = 0.02  # and at the least
+LEAST = 0.1  # and at the least: what comes of several attempts is written down together
 AT_ONCE = 4  # letters on their way to one webhook
 KEEP_DEAD = 30 * 86_400 * 10**9  # nanoseconds that what was given up is kept
 LONGEST_HOLD = 3_600.0  # seconds that a receiver can hold up all letters to it, by asking
@@ -63,8 +63,9 @@ class Deliveries:
         pause = 0.0
         try:
             while True:
+                await asyncio.sleep(LEAST)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), max(pause, LEAST))
+                    await asyncio.wait_for(self._news.wait(), max(pause - LEAST, 0.0))
                 self._news.clear()
                 try:
                     pause = await self._round()
@@ -108,28 +109,35 @@ class Deliveries:
         return Targets(self.settings.webhook_targets)
 
     def _exchange(self, done: list[tuple[Letter, Answer]]) -> tuple[list[tuple[Letter, Webhook]], float]:
-        now = time.time_ns()
+        now, process = time.time_ns(), self.lease.id
+        busy = set(self._under_way)
         clean = time.monotonic() - self._cleaned > CLEAN or not self._cleaned
         with self.store.read() as connection:
-            waits = outbox.due_in(connection, now)
-        due = {one for one, rest in waits.items() if not rest}
-        room = {one: AT_ONCE - self._to[one] for one in due if self._to[one] < AT_ONCE and self._open(one)}
-        letters: list[Letter] = []
-        if done or room or clean:
+            letters = self._room_for(outbox.due(connection, process, busy, AT_ONCE, now))
+            later = outbox.next_due(connection, now)
+        if done or letters or clean:  # else nothing is written, and no row waits for the turn to write
             with self.store.write() as connection:
                 for letter, answer in done:
                     self._settle(connection, letter, answer, now)
+                letters = outbox.hold(connection, process, busy, letters)
                 if clean:
                     outbox.forget(connection, now - KEEP_DEAD)
                     self._cleaned = time.monotonic()
-                busy = set(self._under_way) - {letter.id for letter, _ in done}
-                letters = outbox.claim(connection, self.lease.id, sorted(busy), room, now)
             for letter, answer in done:
                 self._under_way.pop(letter.id, None)
                 self._count(letter, answer)
         known = {one.id: one for one in self.webhooks.all()} if letters else {}
-        soon = min((rest / 1e9 for rest in waits.values() if rest), default=LOOK)
-        return [(one, known[one.webhook]) for one in letters if one.webhook in known], min(soon, LOOK)
+        pause = LOOK if later is None else min((later - now) / 1e9, LOOK)
+        return [(one, known[one.webhook]) for one in letters if one.webhook in known], pause
+
+    def _room_for(self, letters: list[Letter]) -> list[Letter]:
+        """As many of them as may be under way at a time."""
+        there, taken = Counter(self._to), []
+        for letter in letters:
+            if there[letter.webhook] < AT_ONCE and self._open(letter.webhook):
+                there[letter.webhook] += 1
+                taken.append(letter)
+        return taken
 
     def _open(self, webhook: str) -> bool:
         return time.monotonic() >= self._not_before.get(webhook, 0.0)

@@ -6,7 +6,7 @@ again and again, and what is to be delivered to each webhook, once.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ from .store import Store
 from .tables import alerts, deliveries, entities, events, processes, webhooks
 
 __all__ = [
-    "Counts", "Letter", "Standing", "claim", "counts", "current", "dead_letters", "delivered", "drop", "due_in",
-    "failed", "forget", "message_id", "pause", "pulse", "retry", "settle",
+    "Counts", "Letter", "Standing", "counts", "current", "dead_letters", "delivered", "drop", "due", "failed", "forget",
+    "hold", "message_id", "next_due", "pause", "pulse", "retry", "settle",
 ]  # fmt: skip
 
 
@@ -145,11 +145,11 @@ def _gone(process: Any) -> ColumnElement[bool]:
 # What webhooks are told.
 
 
-def claim(connection: Connection, process: int, busy: Sequence[int], room: dict[str, int], now: int) -> list[Letter]:
-    """Letters that are due, at most so many for each webhook that has `room`; this process sends them now.
+def due(connection: Connection, process: int, busy: Collection[int], most: int, now: int) -> list[Letter]:
+    """Letters that may be sent now, at most so many for each webhook, those due first before the others.
 
-    Of one event, none goes before those that were written before it. `busy` are those that it sends already: what it
-    holds beside them it has lost sight of.
+    Of one event, none goes before those that were written before it. `busy` are those that this process sends already:
+    what it holds beside them it has lost sight of.
     """
     earlier = deliveries.alias()
     first = ~exists().where(
@@ -158,28 +158,35 @@ def claim(connection: Connection, process: int, busy: Sequence[int], room: dict[
         earlier.c.id < deliveries.c.id,
         earlier.c.dead.is_(None),
     )
-    mine = and_(deliveries.c.holder == process, deliveries.c.id.not_in(list(busy)))
-    free = or_(deliveries.c.holder.is_(None), mine, _gone(deliveries.c.holder))
-    wanted = select(deliveries).where(deliveries.c.dead.is_(None), deliveries.c.due <= now, free, first)
-    taken = []
-    for webhook, most in room.items():
-        rows = connection.execute(
-            wanted.where(deliveries.c.webhook == webhook).order_by(deliveries.c.due, deliveries.c.id).limit(most)
-        )
-        for row in rows.all():
-            held = update(deliveries).where(deliveries.c.id == row.id, free).values(holder=process)
-            if connection.execute(held).rowcount:
-                taken.append(Letter(row.id, row.webhook, row.message, row.body, row.attempts))
-    return taken
-
-
-def due_in(connection: Connection, now: int) -> dict[str, int]:
-    """Webhooks that something waits for, and when the first of it is due."""
-    waits = select(deliveries.c.webhook, func.min(deliveries.c.due)).join(
-        webhooks, webhooks.c.id == deliveries.c.webhook
+    order = func.row_number().over(partition_by=deliveries.c.webhook, order_by=(deliveries.c.due, deliveries.c.id))
+    ready = (
+        select(deliveries, order.label("place"))
+        .join(webhooks, webhooks.c.id == deliveries.c.webhook)
+        .where(deliveries.c.due <= now, deliveries.c.dead.is_(None), webhooks.c.paused.is_(None))
+        .where(_free(process, busy), first)
+        .subquery()
     )
-    wanted = waits.where(deliveries.c.dead.is_(None), webhooks.c.paused.is_(None)).group_by(deliveries.c.webhook)
-    return {row[0]: max(row[1] - now, 0) for row in connection.execute(wanted)}
+    rows = connection.execute(select(ready).where(ready.c.place <= most).order_by(ready.c.place, ready.c.id))
+    return [Letter(row.id, row.webhook, row.message, row.body, row.attempts) for row in rows]
+
+
+def hold(
+    connection: Connection, process: int, busy: Collection[int], letters: Sequence[Letter]
+) -> list[Letter]:  # fmt: skip
+    """Those of these that this process sends now: no other has been quicker."""
+    held = update(deliveries).where(deliveries.c.dead.is_(None), _free(process, busy)).values(holder=process)
+    return [one for one in letters if connection.execute(held.where(deliveries.c.id == one.id)).rowcount]
+
+
+def _free(process: int, busy: Collection[int]) -> ColumnElement[bool]:
+    mine = and_(deliveries.c.holder == process, deliveries.c.id.not_in(sorted(busy)))
+    return or_(deliveries.c.holder.is_(None), mine, _gone(deliveries.c.holder))
+
+
+def next_due(connection: Connection, now: int) -> int | None:
+    """When there is more to do."""
+    later = select(func.min(deliveries.c.due)).where(deliveries.c.due > now, deliveries.c.dead.is_(None))
+    return connection.execute(later).scalar()
 
 
 def delivered(connection: Connection, letter: int) -> None:
