@@ -1,5 +1,5 @@
-"""Kills a service again and again while rows come in: what was acknowledged must be there, each row judged once, and the
-notices those of a stream that nobody interrupted.
+"""Kills a service again and again while rows come in: what was acknowledged must be there, each row judged once, and
+the notices those of a stream that nobody interrupted.
 
     python benchmarks/serve_kills.py [--store sqlite|postgresql] [--kills 50] [--entities 20]
 """

@@ -144,7 +144,7 @@ class Server:
         self.signal(signal.SIGTERM)
         until("its end", lambda: self.ended)
         self.client.close()
-        assert self.code in (0, -signal.SIGTERM), self.text
+        assert self.code == 0, self.text
         return self.text
 
 

@@ -134,6 +134,9 @@ def test_a_dismissed_event_is_told_to_be_over_and_a_silenced_one_never(server: S
             until(word, partial(_last_said, receiver, status))
         (over,) = receiver.taken("normal", "resolved")
         assert over.told["alerts"][0]["annotations"]["why"] == "dismissed"
+        server.post("/v1/windows", {"entity": "normal", "start": "2020-01-01"}, 201)
+        until("a window comes", partial(_last_said, receiver, "resolved"))
+        assert receiver.taken("normal")[-1].told["alerts"][0]["annotations"]["why"] == "silenced"
         assert not receiver.taken("quiet")
         ended(server, webhook)
 

@@ -48,6 +48,7 @@ __all__ = ["Engine"]
 
 log = logging.getLogger("ccmtad")
 
+EVERY_FEW = 5  # looks around: what is free is claimed at least so often
 TICK = 1.0  # seconds between two looks around
 RETRY = 1.0  # seconds after which a refused request may come again
 MOST_AT_ONCE = 8 * 2**20  # bytes of rows that one round takes: an answer waits for no more
@@ -131,9 +132,9 @@ class Engine:
         return ticket.answer
 
     def wake(self) -> None:
-        """Something was said of an event, or a window or a model has changed: look now."""
+        """Something was said of an event, a window or a model has changed, an owner has gone: look now."""
         with self._more:
-            self._heard = True
+            self._heard, self._due = True, 0.0
             self._more.notify()
 
     @property
@@ -214,7 +215,7 @@ class Engine:
     def _look(self, due: bool) -> None:
         """At all that is no row."""
         if due:
-            if self.lease.bury() or not self.upkeep.rounds % 5:
+            if self.lease.bury() or not self.upkeep.rounds % EVERY_FEW:
                 self.owned.take_free()
             self.owned.look()
             self._flush()
@@ -267,8 +268,13 @@ class Engine:
         if fresh:
             with self.store.write() as connection:
                 self.lease.renew(connection)
-                for name in fresh:
+                room = self.settings.most_entities - rows_log.number(connection)
+                for name in fresh[: max(room, 0)]:
                     self.owned.own(connection, name, wanted[name], time.time_ns())
+            for name in fresh[max(room, 0) :]:
+                new.remove(name)
+                text = f"there are {self.settings.most_entities:,} entities already"
+                self._refuse(name, Refusal(409, "too-many-entities", text))
         usable = [name for name in new if name not in known or known[name].model in self.models]
         ours = self.owned.claim(usable)
         for name in set(new) - ours:

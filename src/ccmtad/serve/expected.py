@@ -1,4 +1,4 @@
-"""What the network expected of an entity's rows, made again from the log: what a page draws beside what was observed."""
+"""What the network expected of an entity's rows, made again from the log: to be drawn beside what was observed."""
 
 from dataclasses import dataclass
 

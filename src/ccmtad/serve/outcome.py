@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import orjson
 from sqlalchemy import Connection, bindparam, update
 
 from ..live.silence import SILENT
 from ..results import Change, Event, Health
+from ..wording import iso
 from .entity import Entity, Status
 from .group import Judged
 from .rows import ALARM, READY
@@ -100,10 +102,15 @@ class Outcome:
     def close(self, entity: Entity, bodies: Iterable[dict[str, Any]], at: int) -> None:
         """Events of a stream that will not go on: they end where it ended."""
         for body in bodies:
-            ended = entity.newest if body["start_time"] is not None else None
-            end = max(entity.stepped - 1, body["start"]) if body["end"] is None else body["end"]
-            last = {"revision": body["revision"] + 1, "change": "final", "end": end}
-            self.told.append(Told(entity.id, at, at if ended is None else ended, at, None, {**body, **last}))
+            last: dict[str, Any] = {"revision": body["revision"] + 1, "change": "final"}
+            ended = at
+            if body["end"] is None:
+                last["end"] = max(entity.stepped - 1, body["start"])
+                if body["start_time"] is not None and entity.newest is not None:
+                    ended = entity.newest
+                    last["end_time"] = iso(np.datetime64(ended, "ns"))
+            window = body["silenced"]
+            self.told.append(Told(entity.id, at, at, ended, None if window is None else window["id"], {**body, **last}))
 
 
 def _moved(event: Event, rows: int) -> Event:

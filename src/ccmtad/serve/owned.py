@@ -143,7 +143,9 @@ class Owned:
     def _restarted(self, entity: Entity) -> None:
         log.warning("entity %r starts anew at row %d: its model has changed", entity.name, entity.stepped)
         with self.store.read() as connection:
-            self.outcome.close(entity, notices.open_of(connection, [entity.id]), time.time_ns())
+            bodies = {body["id"]: body for body in notices.open_of(connection, [entity.id])}
+        bodies |= {one.body["id"]: one.body for one in self.outcome.told if one.entity == entity.id}  # not written yet
+        self.outcome.close(entity, [one for one in bodies.values() if one["change"] != "final"], time.time_ns())
 
     def step(self, chunks: Sequence[Chunk]) -> None:
         """Judges what was logged."""

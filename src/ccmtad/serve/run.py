@@ -1,5 +1,6 @@
 """Runs the service in this process, until it is told to end."""
 
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -55,12 +56,13 @@ def run(settings: ServeSettings, tell: Callable[[str], None]) -> None:
     service = Service(settings)
     _first_key(service, tell)
     tell(service.estimate())
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(
         make_app(service), log_level="warning", access_log=False, backlog=BACKLOG, server_header=False,
         timeout_graceful_shutdown=LAST_SECONDS, timeout_keep_alive=75, lifespan="on",
     )  # fmt: skip
-    Server(config, service, lambda: tell(f"ccmtad serves on http://{host}:{settings.port}")).run([listening])
+    for number in (signal.SIGINT, signal.SIGTERM):  # what the server hands on after it has ended: all is done
+        signal.signal(number, lambda *_: None)
+    Server(config, service, lambda: tell(f"ccmtad serves on {settings.here}")).run([listening])
 
 
 def _first_key(service: Service, tell: Callable[[str], None]) -> None:

@@ -29,7 +29,7 @@ class Alerting:
 
     def __init__(self, settings: ServeSettings, store: Store, lease: Lease, metrics: Metrics) -> None:
         self.settings, self.store = settings, store
-        self.style = Style(settings.reached_at, settings.critical)
+        self.style = Style(settings.url, settings.critical)
         self.targets = Targets(settings.webhook_targets)
         self.webhooks = Webhooks(store)
         # Nobody is sent elsewhere by a redirect, nor through a proxy that the environment names.

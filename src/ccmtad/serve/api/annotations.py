@@ -74,7 +74,7 @@ def _annotation(service: Service, event: dict[str, Any]) -> Annotation:
     ]  # fmt: skip
     return Annotation(
         id=event["id"], time=began, timeEnd=max(began, ended), title=f"{event['entity']}: {event['kind']}",
-        text=event["sentence"], tags=tags, url=page_of(service.settings.reached_at, event["id"]),
+        text=event["sentence"], tags=tags, url=page_of(service.settings.url, event["id"]),
     )  # fmt: skip
 
 

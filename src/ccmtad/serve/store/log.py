@@ -19,6 +19,7 @@ __all__ = [
     "forget",
     "known",
     "make",
+    "number",
     "save_scores",
     "save_snapshots",
     "snapshot",
@@ -44,6 +45,11 @@ def known(connection: Connection, names: Sequence[str]) -> dict[str, Row[Any]]:
     """The entities of these names."""
     found = connection.execute(select(entities).where(entities.c.name.in_(names)))
     return {row.name: row for row in found}
+
+
+def number(connection: Connection) -> int:
+    """How many entities there are."""
+    return connection.execute(select(func.count()).select_from(entities)).scalar() or 0
 
 
 def make(store: Store, connection: Connection, name: str, model: str, at: int) -> None:
