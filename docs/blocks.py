@@ -23,6 +23,7 @@ PAGES = (
     "docs/budget.md",
     "docs/streaming.md",
     "docs/serve.md",
+    "docs/alerts.md",
     "docs/concepts.md",
     "docs/commands.md",
     "docs/reproduce.md",

@@ -55,7 +55,7 @@ def test_every_page_with_blocks_is_run() -> None:
     assert with_blocks <= set(blocks.PAGES)
     for page in pages:
         for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
-            assert kind in {"console", "python", "sh", "toml", "ini"}, (page.name, kind)
+            assert kind in {"console", "python", "sh", "toml", "ini", "yaml"}, (page.name, kind)
             if kind == "sh":  # for a fresh clone: nothing else may hide there
                 assert all(line.startswith(("make ", "pip install ")) for line in block.splitlines()), block
 

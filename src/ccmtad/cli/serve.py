@@ -51,6 +51,24 @@ def service(
     lease: Annotated[
         float, typer.Option(help="Seconds without a sign of life after which another service takes over.")
     ] = 15.0,
+    alertmanager: Annotated[
+        list[str] | None, typer.Option(help="URL of an Alertmanager to tell of events; repeatable.")
+    ] = None,
+    alert_interval: Annotated[
+        float, typer.Option(help="Seconds after which an Alertmanager is told of an open event again.")
+    ] = 60.0,
+    critical: Annotated[
+        float, typer.Option(help="Severity from which an alert is critical; below, it is a warning.")
+    ] = 10.0,
+    webhook_attempts: Annotated[int, typer.Option(help="Attempts to deliver to a webhook.")] = 10,
+    webhook_wait: Annotated[
+        float, typer.Option(help="Seconds before the second attempt; three times as many before each that follows.")
+    ] = 5.0,
+    webhook_timeout: Annotated[float, typer.Option(help="Seconds that a webhook's receiver has to answer.")] = 10.0,
+    webhook_target: Annotated[
+        list[str] | None,
+        typer.Option(help="Addresses that webhooks may lead to: a network, or `public`; repeatable. Any if absent."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Serve models over HTTP: rows in, events out, nothing acknowledged is lost.
@@ -71,7 +89,9 @@ def service(
     settings = ServeSettings(
         models=models, store=store, host=host, port=port, address=address.rstrip("/"), keys=not no_keys,
         keep_rows=keep_rows * DAY, keep_events=keep_events * DAY, silence=silence, grace=grace, rate=rate,
-        queue=queue * MIB, lease=lease,
+        queue=queue * MIB, lease=lease, alertmanagers=tuple(alertmanager or ()), alert_interval=alert_interval,
+        critical=critical, webhook_attempts=webhook_attempts, webhook_wait=webhook_wait,
+        webhook_timeout=webhook_timeout, webhook_targets=tuple(webhook_target or ()),
     )  # fmt: skip
     logging.getLogger("ccmtad").setLevel(logging.WARNING)
     run(settings, lambda text: print(text, flush=True))
@@ -148,6 +168,7 @@ def _needed() -> None:
         import orjson  # noqa: F401
         import prometheus_client  # noqa: F401
         import sqlalchemy  # noqa: F401
+        import standardwebhooks  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(f"serving needs {error.name}: pip install 'ccmtad[serve]'") from error

@@ -10,6 +10,7 @@ from ..detector import Detector
 from ..errors import CcmtadError
 from ..results import Verdict
 from ..wording import count
+from .alerts.alerting import Alerting
 from .engine import Engine
 from .feed import Feed
 from .keys import Keys
@@ -42,6 +43,7 @@ class Service:
         self.lease = Lease(self.store, settings.url, settings.lease)
         self.engine = Engine(settings, self.store, self.models, self.lease, self.metrics, self.feed.wake)
         self.metrics.watch(self.engine.owned.all, self.open_events)
+        self.alerting = Alerting(settings, self.store, self.lease, self.metrics)
         self.open_streams = 0  # server-sent event streams
         self.stopping = False
         self._files = threading.Lock()  # one writes a model's file at a time
@@ -51,11 +53,13 @@ class Service:
         """Begins to take rows."""
         await self.feed.start()
         self.engine.start()
+        self.alerting.start()
 
     async def stop(self) -> None:
         """Writes what there is, and lets go."""
         self.stopping = True
         await self.feed.stop()
+        await self.alerting.stop()
         self.engine.stop()
         self.store.close()
 

@@ -35,6 +35,13 @@ class ServeSettings:
     snapshot_rows: int = 2_000  # rows of an entity between two snapshots
     silence: float = 60.0  # least seconds without a row that are told; 0: never
     grace: float = 5.0  # seconds that single values may be late
+    alertmanagers: tuple[str, ...] = ()  # URLs
+    alert_interval: float = 60.0  # seconds between two times that an Alertmanager is told of an open event
+    critical: float = 10.0  # severity from which an alert is critical, and not a warning
+    webhook_attempts: int = 10  # after which a letter is dead
+    webhook_wait: float = 5.0  # seconds before the second attempt; three times as long before each one that follows
+    webhook_timeout: float = 10.0  # seconds that a receiver has to answer
+    webhook_targets: tuple[str, ...] = ()  # addresses that webhooks may lead to; none: any
 
     def __post_init__(self) -> None:
         rules = (
@@ -49,6 +56,11 @@ class ServeSettings:
             ("snapshot_rows", self.snapshot_rows >= 1, "must be at least 1"),
             ("silence", self.silence >= 0.0, "must not be negative"),
             ("grace", self.grace >= 0.0, "must not be negative"),
+            ("alert_interval", self.alert_interval >= 0.1, "must be at least 0.1 seconds"),
+            ("critical", self.critical > 0.0, "must be above 0"),
+            ("webhook_attempts", self.webhook_attempts >= 1, "must be at least 1"),
+            ("webhook_wait", self.webhook_wait >= 0.0, "must not be negative"),
+            ("webhook_timeout", self.webhook_timeout > 0.0, "must be above 0"),
         )
         for name, right, rule in rules:
             if not right:

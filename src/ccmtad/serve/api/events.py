@@ -1,5 +1,6 @@
 """Events, and what people say of them."""
 
+import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,7 +11,7 @@ from ..keys import Key
 from ..names import check_entity, check_text
 from ..refusal import Refusal
 from ..service import Service
-from ..store import notices, queries, words
+from ..store import notices, outbox, queries, words
 from .access import Reader, Writer, service_of
 from .entities import When, span
 from .schemas import EventPage, Said
@@ -104,6 +105,7 @@ def _say(
         marked = more if verdict is None else {**more, "word": word}
         if marked:
             notices.mark(connection, event, **marked)
+            outbox.settle(service.store, connection, event, time.time_ns(), news=False)
         found = queries.event(connection, event)
     assert found is not None
     return found

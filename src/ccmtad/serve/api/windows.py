@@ -57,7 +57,7 @@ def make_window(request: Request, new: NewWindow, key: Writer) -> WindowShown:
         if len(connection.execute(select(windows.c.id)).all()) >= MOST:
             raise Refusal(409, "too-many", f"there are {MOST:,} windows already: end some")
         row = connection.execute(insert(windows).values(**made).returning(windows)).one()
-        notices.silence(connection, Window.of(row))
+        notices.silence(service.store, connection, Window.of(row))
     service.engine.wake()
     return _shown(row)
 

@@ -11,6 +11,7 @@ from ...frame import nanoseconds
 from ...live.journal import Notice
 from ...results import MOST_PEAKS, plain
 from ..windows import Window, most_blamed
+from . import outbox
 from .store import Store
 from .tables import entities, events, notices
 
@@ -75,6 +76,7 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
     first = {"id": body["id"], "entity": one.entity, "kind": body["kind"], "seq": seq, "began": one.began, **state}
     made = store.insert(events).values(**first)
     connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=state))
+    outbox.settle(store, connection, body["id"], one.at, news=True)
     return True
 
 
@@ -97,8 +99,9 @@ def open_of(connection: Connection, wanted: Iterable[int]) -> list[dict[str, Any
     return [orjson.loads(body) for body in connection.execute(found).scalars()]
 
 
-def silence(connection: Connection, window: Window) -> int:
-    """Events that go on and fall under a new window say so; how many there are."""
+def silence(store: Store, connection: Connection, window: Window) -> int:
+    """Events that go on and fall under a new window say so, and are resolved to others; how many there are."""
+    store.dialect.in_turn(connection)
     found = connection.execute(
         select(events.c.id, events.c.body, events.c.at).where(events.c.final.is_(False), events.c.silenced.is_(None))
     ).all()
@@ -110,6 +113,7 @@ def silence(connection: Connection, window: Window) -> int:
         if time is not None and window.silences(body["entity"], blamed, time):
             text = orjson.dumps({**body, "silenced": window.short}).decode()
             mark(connection, row.id, silenced=window.id, body=text)
+            outbox.settle(store, connection, row.id, window.made, news=False)
             silenced += 1
     return silenced
 

@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 __all__ = [
-    "entities", "events", "keys", "log", "metadata", "models", "notices", "processes", "scores", "snapshots", "windows",
-    "words",
+    "alerts", "deliveries", "entities", "events", "keys", "log", "metadata", "models", "notices", "processes", "scores",
+    "snapshots", "webhooks", "windows", "words",
 ]  # fmt: skip
 
 metadata = MetaData(
@@ -188,4 +188,54 @@ models = Table(
     Column("name", Text, primary_key=True),
     Column("data", LargeBinary, nullable=False),
     Column("made", BigInteger, nullable=False),
+)
+
+# Events that others were told of: whether they fire, and what their labels are made of.
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("event", Text, ForeignKey("events.id", ondelete="CASCADE"), primary_key=True),
+    Column("firing", Boolean, nullable=False),
+    Column("number", Integer, nullable=False),  # of times that there was something to tell
+    Column("since", BigInteger, nullable=False),  # when it was first told
+    Column("changed", BigInteger, nullable=False),  # when it was last told
+    Column("channel", Text, nullable=False),  # blamed most at first; "" where none was
+    Column("first", Float, nullable=False),  # its severity at first
+    Index("ix_alerts_firing", "firing"),
+    Index("ix_alerts_changed", "changed"),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),  # what is signed with must be known: a digest would not do
+    Column("previous", Text),  # the secret before, for a while after a rotation
+    Column("rotated", BigInteger),
+    Column("paused", Text),  # why nothing is sent there; NULL: it is
+    Column("made_by", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+)
+
+# The outbox: written with the notice it tells of, gone when it is delivered.
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("webhook", Text, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    Column("event", Text, nullable=False),
+    Column("message", Text, nullable=False),  # the id that every attempt carries
+    Column("body", Text, nullable=False),  # `outbox.Standing`, as JSON
+    Column("made", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", BigInteger, nullable=False),  # when it is to be sent next
+    Column("holder", BigInteger),  # the process that sends it now; free where there is no such process
+    Column("dead", BigInteger),  # when it was given up
+    Column("trouble", Text, nullable=False),  # of the last attempt
+    UniqueConstraint("webhook", "message", name="uq_deliveries_webhook_message"),
+    Index("ix_deliveries_webhook_event", "webhook", "event"),
+    Index("ix_deliveries_due", "due"),
+    sqlite_autoincrement=True,
 )

@@ -1,0 +1,1 @@
+"""Events to where people already get their alerts: Alertmanagers and webhooks."""
