@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 __all__ = [
-    "entities", "events", "keys", "log", "metadata", "models", "notices", "processes", "scores", "snapshots", "windows",
-    "words",
+    "entities", "events", "keys", "log", "metadata", "models", "notices", "processes", "scores", "sessions",
+    "snapshots", "windows", "words",
 ]  # fmt: skip
 
 metadata = MetaData(
@@ -177,6 +177,15 @@ keys = Table(
     Column("scopes", Text, nullable=False),
     Column("made", BigInteger, nullable=False),
     Column("revoked", BigInteger),
+)
+
+# Who is logged in to the page: of what the cookie holds, only a digest is kept.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("key", Text, nullable=False),  # the id of the key that was shown
+    Column("ends", BigInteger, nullable=False),
 )
 
 # Uploaded ones; those of the folder stay there.
