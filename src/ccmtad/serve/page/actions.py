@@ -1,4 +1,4 @@
-"""What people do: words on events, and maintenance windows. The forms say to the API's functions what a request would."""
+"""What people do: words on events, and maintenance windows. Forms ask the API's functions as requests do."""
 
 import time
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from ..api import events, windows
 from ..api.schemas import NewWindow, Said
 from ..keys import Key
+from ..names import LONGEST_TEXT
 from ..refusal import Refusal
-from .forms import fields
+from .forms import Form, form_of
 from .render import PageRoute, local, who
 
 __all__ = ["router"]
@@ -25,7 +26,7 @@ WORDS: dict[str, Callable[[Request, str, Said, Key], Any]] = {
     "undo": events.undo,
     "comment": events.comment,
 }
-HOUR = 3_600.0
+MOST_HOURS = 10_000
 
 
 @router.post("/events/{event}/{word}")
@@ -34,7 +35,7 @@ async def say(request: Request, event: str, word: str) -> Response:
     key, form = await _pressed(request)
     if word not in WORDS:
         raise Refusal(404, "no-word", "there is no such button")
-    said = Said(text=form.get("text", "")[:10_000].replace("\r\n", "\n"))
+    said = Said(text=form.text("text").replace("\r\n", "\n")[:LONGEST_TEXT])
     await run_in_threadpool(WORDS[word], request, event, said, key)
     return _back(form)
 
@@ -43,14 +44,9 @@ async def say(request: Request, event: str, word: str) -> Response:
 async def silence(request: Request) -> Response:
     """Begins or plans a maintenance window."""
     key, form = await _pressed(request)
-    hours = form.get("hours", "")
-    try:
-        end = None if hours == "" else time.time() + float(hours) * HOUR
-    except ValueError as error:
-        raise Refusal(422, "bad-window", "hours must be a number") from error
     new = NewWindow(
-        entity=form.get("entity", "").strip() or None, channels=form["channels"].split("\n") if form["channels"] else None,
-        end=end, comment=form.get("comment", ""), start=None,
+        entity=form.text("entity").strip() or None, channels=form.all("channel") or None, start=None,
+        end=_end(form.text("hours")), comment=form.text("comment")[:LONGEST_TEXT],
     )  # fmt: skip
     await run_in_threadpool(windows.make_window, request, new, key)
     return _back(form)
@@ -64,14 +60,27 @@ async def end(request: Request, number: int) -> Response:
     return _back(form)
 
 
-async def _pressed(request: Request) -> tuple[Key, dict[str, str]]:
+async def _pressed(request: Request) -> tuple[Key, Form]:
     """Who pressed a button, and what the form holds."""
-    asks, form = who(request), await fields(request)
+    asks, form = who(request), await form_of(request)
     assert asks.key is not None
     if not asks.key.may("write"):
         raise Refusal(403, "wrong-scope", "this key may look, and not change anything")
     return asks.key, form
 
 
-def _back(form: dict[str, str]) -> Response:
-    return RedirectResponse(local(form.get("back", "/")), 303)
+def _end(hours: str) -> float | None:
+    """Seconds since 1970; None where a window goes on until it is ended."""
+    try:
+        length = None if hours == "" else float(hours)
+    except ValueError:
+        length = -1.0
+    if length is None:
+        return None
+    if not 0.0 < length <= MOST_HOURS:
+        raise Refusal(422, "bad-window", f"hours must be a number up to {MOST_HOURS:,}")
+    return time.time() + length * 3_600.0
+
+
+def _back(form: Form) -> Response:
+    return RedirectResponse(local(form.text("back", "/")), 303)

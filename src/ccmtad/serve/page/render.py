@@ -96,7 +96,10 @@ def _keys(request: Request) -> bool:
 def _templates() -> jinja2.Environment:
     made = environment(__package__, "templates")
     made.globals.update(address=address, version=__version__, now=time.time, count=count)
-    made.filters.update(segment=_segment, number=number, when=_when, ago=_ago, seconds=_seconds)
+    made.filters.update(
+        segment=_segment, number=number, when=_when, day=lambda stamp: stamp[:10], clock=lambda stamp: stamp[11:19],
+        ago=_ago, seconds=_seconds,
+    )  # fmt: skip
     return made
 
 

@@ -62,7 +62,7 @@ def entity_view(
     loaded = service.model_of(name, None)
     known = loaded.model.channels
     asked = [one for one in channel or () if one in known]
-    blamed = next((event["channels"] for event in (*opened, *recent) if event["channels"]), [])
+    blamed: list[str] = next((event["channels"] for event in (*opened, *recent) if event["channels"]), [])
     drawn = asked or [one for one in blamed if one in known][:BLAMED]
     under = [one for one in held if one.channels is None]
     chart = {"entity": name, "rows": rows if rows in SPANS else SPANS[0], "channels": drawn or None}

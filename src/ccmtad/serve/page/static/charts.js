@@ -54,9 +54,24 @@
     ctx.restore();
   }
 
+  const two = (number) => String(number).padStart(2, "0");
+
+  // Hours and minutes, with seconds where ticks are close; the day where it begins, and at the first tick.
+  function clock(_, ticks, axis, space, step) {
+    let day = "";
+    return ticks.map((at) => {
+      const date = utc(at);
+      const today = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+      const time = `${two(date.getHours())}:${two(date.getMinutes())}${step < 60 ? `:${two(date.getSeconds())}` : ""}`;
+      const text = day === today ? time : step >= 86400 ? today : day ? `${time}\n${today}` : time;
+      day = today;
+      return text;
+    });
+  }
+
   function axes(values) {
-    const look = { stroke: colour("faint"), grid: { stroke: colour("quiet"), width: 1 }, ticks: { stroke: colour("quiet"), width: 1 }, font: "12px system-ui, sans-serif" };
-    return [{ ...look, space: 70 }, { ...look, size: 58, ...values }];
+    const look = { stroke: colour("faint"), grid: { stroke: colour("quiet"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif", gap: 4 };
+    return [{ ...look, space: 76, size: 26, values: clock }, { ...look, size: 56, ...values, grid: { ...look.grid, ...(values.filter ? { filter: values.filter } : {}) } }];
   }
 
   function options(extra) {
@@ -65,7 +80,7 @@
       tzDate: utc,
       cursor: { sync: { key: "ccmtad" }, drag: { x: true, y: false }, points: { size: 6 } },
       legend: { show: true, live: true },
-      padding: [8, 8, 0, 0],
+      padding: [8, 26, 0, 0],
       hooks: { drawClear: [shade] },
       ...extra,
     };
@@ -74,12 +89,12 @@
   const moment = { label: "UTC", value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 19).replace("T", " ")) };
 
   function score(data) {
-    const tens = (_, values) => values.map((value) => (Math.abs(Math.log10(value) % 1) < 1e-9 ? String(value) : ""));
+    const tens = (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9 ? tick : null));
     return new uPlot(
       options({
         height: SCORE_HIGH,
         scales: { y: { distr: 3, range: (_, low, high) => [FLOOR, Math.max(10, (high || 1) * 1.5)] } },
-        axes: axes({ values: tens }),
+        axes: axes({ filter: tens, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : short(tick))) }),
         series: [
           moment,
           { label: "score / threshold", stroke: colour("real"), width: 1.4, points: { show: false }, value: (_, value) => short(value) },

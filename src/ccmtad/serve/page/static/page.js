@@ -31,16 +31,25 @@
     return active.matches("textarea, input:not([type=hidden]), select") && active.value !== active.defaultValue;
   }
 
+  // What a part says, but for how long ago things were: that alone is no reason to draw it anew.
+  function words(part) {
+    const copy = part.cloneNode(true);
+    copy.querySelectorAll("[data-ago]").forEach((one) => one.replaceChildren());
+    return copy.innerHTML;
+  }
+
   const drawn = new Map(); // id -> what the server sent last
-  document.querySelectorAll("[data-live]").forEach((part) => drawn.set(part.id, part.innerHTML));
+  document.querySelectorAll("[data-live]").forEach((part) => drawn.set(part.id, words(part)));
 
   function take(fresh) {
     document.title = fresh.title;
     document.querySelectorAll("[data-live]").forEach((part) => {
       const other = fresh.getElementById(part.id);
-      if (!other || other.innerHTML === drawn.get(part.id) || inUse(part)) return;
+      if (!other || inUse(part)) return;
+      const said = words(other);
+      if (said === drawn.get(part.id)) return;
       const focused = part.contains(document.activeElement) ? document.activeElement.id || "?" : null;
-      drawn.set(part.id, other.innerHTML);
+      drawn.set(part.id, said);
       part.replaceChildren(...other.childNodes);
       if (focused) {
         const heir = document.getElementById(focused) || part.querySelector("button, a");
