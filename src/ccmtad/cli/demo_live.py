@@ -189,7 +189,7 @@ def _serve(run: Callable[..., None], place: Path, port: int) -> None:
 def _explain(url: str, key: str) -> None:
     print(
         f"\nOpen {url} and log in with this key, which is shown this once:\n\n    {key}\n\n"
-        f"{len(WORKS)} simulated water works send a row every {PERIOD:g} s each. In half a minute a valve of Elm Street\n"
+        f"{len(WORKS)} simulated works send a row every {PERIOD:g} s each. In half a minute a valve of Elm Street\n"
         "sticks for 20 s, and again every two minutes: dismiss the event when it is over, and the same raises\n"
         "nothing any more. North Bank falls silent after a minute; a pump of Mill Lane trips half a minute later.\n"
         "Ctrl-C ends all.\n",
