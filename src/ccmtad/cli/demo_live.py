@@ -86,7 +86,7 @@ class Feeder:
 
     def __post_init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._sent = dict.fromkeys((one.name for one in self.works), 0)
+        self.sent = dict.fromkeys((one.name for one in self.works), 0)
 
     def feed(self) -> None:
         """Until `over` is set."""
@@ -104,8 +104,8 @@ class Feeder:
     def send(self, client: "httpx.Client", one: Works) -> None:
         """All that is due of a works."""
         due = int((time.time() - self.began) / PERIOD)
-        while (first := self._sent[one.name]) < due:
-            last = min(due, first + AT_ONCE)
+        while (first := self.sent[one.name]) < due:
+            last = min(due, first + AT_ONCE, *(edge for edge in one.mute if edge > first))
             if not one.mute[0] <= first < one.mute[1]:
                 run = self._run(one, last)
                 at = np.datetime64(int(self.began * 1e9), "ns")
@@ -116,7 +116,7 @@ class Feeder:
                     "model": MODEL,
                 }
                 client.post(f"/v1/entities/{quote(one.name)}/rows", json=body).raise_for_status()
-            self._sent[one.name] = last
+            self.sent[one.name] = last
 
     def _run(self, one: Works, rows: int) -> Run:
         there = self._runs.get(one.name)

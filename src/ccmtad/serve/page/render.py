@@ -67,7 +67,8 @@ class PageRoute(APIRoute):
                 request.state.visitor = visitor(request)
                 return await handler(request)
             except LoginNeeded:
-                back = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                asked = request.scope["raw_path"].decode("ascii").partition("?")[0]  # as it came: names may hold a %
+                back = asked + (f"?{request.url.query}" if request.url.query else "")
                 path = f"/login?next={quote(back, safe='')}" if request.method == "GET" else "/login"
                 return RedirectResponse(path, 303)
             except RequestValidationError:

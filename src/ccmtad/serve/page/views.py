@@ -56,7 +56,7 @@ def entity_view(
         if found is None:
             raise Refusal(404, "no-entity", "there is no such entity")
         opened, _ = queries.event_page(connection, entity=name, opened=True, most=A_PAGE)
-        recent, more = queries.event_page(connection, entity=name, most=RECENT)
+        recent, more = queries.event_page(connection, entity=name, opened=False, most=RECENT)
         held = windows_of(connection, name, in_force=True)
         normal = dismissed(connection, found["model"])
     loaded = service.model_of(name, None)
@@ -69,7 +69,7 @@ def entity_view(
     return page(
         request, "entity.html", entity=found, standing=standing(found, opened, under), opened=opened, recent=recent,
         more=more, windows=held, channels=known, asked=asked, chart=as_json(chart), rows=chart["rows"],
-        spans=[(one, _span(one, loaded.model.period)) for one in SPANS], marks=as_json(_marks(recent)),
+        spans=[(one, _span(one, loaded.model.period)) for one in SPANS], marks=as_json(_marks([*opened, *recent])),
         dismissed=normal, silence=_silence(name, []),
     )  # fmt: skip
 
