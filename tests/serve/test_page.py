@@ -160,8 +160,8 @@ def test_words_and_windows_by_buttons(context: Any, server: Server, faulty: Fram
     until("a window", lambda: len(server.get("/v1/windows")["windows"]) == 1)
     entity = tab(context, server, "/entities/a")
     entity.wait_for_selector(".windows >> text=new sensor")
-    now = np.datetime64("now", "ns") - faulty.times[0] if faulty.times is not None else None
-    shifted = Frame(faulty.values, faulty.channels, None if faulty.times is None else faulty.times + now)
+    assert faulty.times is not None
+    shifted = Frame(faulty.values, faulty.channels, faulty.times + (np.datetime64("now", "ns") - faulty.times[0]))
     server.send("b", **as_json(shifted, 0, 430))
     server.send("a", **as_json(shifted, 0, 430))
     events = tab(context, server, "/events?show=silenced")
