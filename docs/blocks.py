@@ -22,6 +22,7 @@ PAGES = (
     "docs/report.md",
     "docs/budget.md",
     "docs/streaming.md",
+    "docs/serve.md",
     "docs/concepts.md",
     "docs/commands.md",
     "docs/settings.md",

@@ -16,11 +16,17 @@ DOCS = Path(__file__).parent
 
 def commands() -> dict[str, object]:
     """Every command by its full name."""
-    root = get_command(app)
     found: dict[str, object] = {}
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
+
+    def walk(name: str, command: object) -> None:
         inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {sub}": one for sub, one in inner.items()}
+        if inner is None or command.invoke_without_command:  # type: ignore[attr-defined]
+            found[name] = command
+        for sub, one in (inner or {}).items():
+            walk(f"{name} {sub}", one)
+
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        walk(name, command)
     return found
 
 

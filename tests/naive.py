@@ -305,3 +305,20 @@ def matrix_lstm(
         size = f * size + i * key[t] / math.sqrt(part)
         out.append(memory @ query[t] / max(abs(size @ query[t]), 1.0))
     return np.array(out)
+
+
+def assembled(
+    told: list[tuple[str, float, int]], channels: tuple[str, ...], period: int
+) -> list[tuple[int, list[float | None]]]:
+    """Rows of single values, all of which are there: by period, the latest value of each channel, the larger of two at
+    one time; any number is larger than none."""
+    rows = []
+    for number in sorted({time // period for _, _, time in told}):
+        row: list[float | None] = []
+        for channel in channels:
+            mine = [(time, value) for name, value, time in told if name == channel and time // period == number]
+            newest = [value for time, value in mine if time == max(time for time, _ in mine)]
+            numbers = [value for value in newest if not math.isnan(value)]
+            row.append(max(numbers) if numbers else None)
+        rows.append((number * period, row))
+    return rows

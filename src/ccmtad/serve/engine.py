@@ -48,6 +48,7 @@ __all__ = ["Engine"]
 
 log = logging.getLogger("ccmtad")
 
+EVERY_FEW = 5  # looks around: what is free is claimed at least so often
 TICK = 1.0  # seconds between two looks around
 RETRY = 1.0  # seconds after which a refused request may come again
 MOST_AT_ONCE = 8 * 2**20  # bytes of rows that one round takes: an answer waits for no more
@@ -89,6 +90,7 @@ class Engine:
         self.upkeep = Upkeep(settings, store)
         self.told = told  # called after each commit that may have told of something
         self.ready = False
+        self.dead = False  # it cannot go on
         self.trouble = ""  # why nothing can be written
         self.stages = (self.gather, self.claim, self.draft, self.write, self.answer, self.step)
         self._round = Round()
@@ -119,7 +121,7 @@ class Engine:
         """Puts rows or values into the queue; what comes back is set when they are on the disk."""
         ticket = Ticket(item)
         with self._more:
-            if self._stopped:
+            if self._stopped or self.dead:
                 raise Refusal(503, "stopping", "the service is about to end: send it again", retry=RETRY)
             if self._size and self._size + item.size > self.settings.queue:
                 self.metrics.refused.inc()
@@ -130,9 +132,9 @@ class Engine:
         return ticket.answer
 
     def wake(self) -> None:
-        """Something was said of an event, or a window or a model has changed: look now."""
+        """Something was said of an event, a window or a model has changed, an owner has gone: look now."""
         with self._more:
-            self._heard = True
+            self._heard, self._due = True, 0.0
             self._more.notify()
 
     @property
@@ -149,11 +151,11 @@ class Engine:
             while not self._stopped:
                 self.round()
             self._end()
-        except BaseException:
+        except BaseException as error:  # a defect, and no way to go on: whoever looks after the process must know
             log.exception("the engine has failed")
-            self.trouble = "the engine has failed"
-            self.ready = False
-            raise
+            with self._more:
+                self.ready, self.dead, self.trouble = False, True, f"the engine has failed: {error!r}"
+                self._refuse_waiting()
 
     def _begin(self) -> bool:
         """Takes over what nobody owns."""
@@ -213,7 +215,7 @@ class Engine:
     def _look(self, due: bool) -> None:
         """At all that is no row."""
         if due:
-            if self.lease.bury() or not self.upkeep.rounds % 5:
+            if self.lease.bury() or not self.upkeep.rounds % EVERY_FEW:
                 self.owned.take_free()
             self.owned.look()
             self._flush()
@@ -266,8 +268,13 @@ class Engine:
         if fresh:
             with self.store.write() as connection:
                 self.lease.renew(connection)
-                for name in fresh:
+                room = self.settings.most_entities - rows_log.number(connection)
+                for name in fresh[: max(room, 0)]:
                     self.owned.own(connection, name, wanted[name], time.time_ns())
+            for name in fresh[max(room, 0) :]:
+                new.remove(name)
+                text = f"there are {self.settings.most_entities:,} entities already"
+                self._refuse(name, Refusal(409, "too-many-entities", text))
         usable = [name for name in new if name not in known or known[name].model in self.models]
         ours = self.owned.claim(usable)
         for name in set(new) - ours:
@@ -318,7 +325,7 @@ class Engine:
         late = assembler.late - late
         return ValuesReceipt(len(item.values) - late, late, len(rows), assembler.waiting)
 
-    def _times_within(self, entity: int, least: int, most: int) -> Any:
+    def _times_within(self, entity: int, least: int, most: int) -> tuple[Any, int]:
         return rows_log.times_within(self.store, entity, least, most)
 
     def write(self) -> None:
@@ -371,6 +378,12 @@ class Engine:
                 ticket.refuse(error)
         self._round.tickets = [one for one in self._round.tickets if one.item.entity != entity]
 
+    def _refuse_waiting(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().refuse(
+                Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY)
+            )
+
     def _refuse_all(self, error: Refusal) -> None:
         for ticket in self._round.tickets:
             ticket.refuse(error)
@@ -403,8 +416,8 @@ class Engine:
 
     def _end(self) -> None:
         """The last snapshots, and nothing is ours any more."""
-        for ticket in self._waiting:
-            ticket.refuse(Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY))
+        with self._more:
+            self._refuse_waiting()
         try:
             self.owned.snap_all()
             with self.store.write() as connection:

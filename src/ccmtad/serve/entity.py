@@ -1,11 +1,13 @@
 """One entity: how far its log and its stream have come, and which rows are new to it.
 
 The rule for late and duplicate rows. A row with a sequence number is a duplicate where that number is not larger than
-the largest so far. Of the others, one whose time is in the log is a duplicate. Duplicates are left out, whatever their
-values: the first to come is the one that counts. Every other row goes to the log and to the stream, which ignores those
-that are not later than the row before (and knows a clock that was wrong). A row with neither is always new.
+the largest so far. Of the others, one whose time is in the log is a duplicate, and so is one that is older than all of
+a log whose beginning has gone. Duplicates are left out, whatever their values: the first to come is the one
+that counts. Every other row goes to the log and to the stream, which ignores those that are not later than the rows
+before (and knows a clock that was wrong). A row with neither is always new.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,13 +18,15 @@ from numpy.typing import NDArray
 from ..live.assemble import Assembler
 from ..live.journal import Journal
 from ..live.silence import Silence
+from ..results import Health
 from .rows import NEVER, Batch, Chunk, Receipt
 
 __all__ = ["Draft", "Entity", "Status"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-TimesWithin = Callable[[int, int, int], Ints]  # of an entity: those in the log from one to another, inclusive
+# Of an entity: the times in the log from one to another, inclusive, and that before which nobody remembers.
+TimesWithin = Callable[[int, int, int], tuple[Ints, int]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,9 @@ class Status:
     advice: str = ""
 
 
+UNKNOWN = Health("unknown", 0.0, "")
+
+
 @dataclass
 class Entity:
     """What the owner of an entity has in memory, beside its stream."""
@@ -49,12 +56,14 @@ class Entity:
     logged: int = 0  # rows in the log
     stepped: int = 0  # rows judged
     newest: int | None = None  # the largest time in the log
-    previous: int | None = None  # the time of the last row in the log
+    taken: int | None = None  # the time of the last row that the stream did not ignore
     sequence: int | None = None
     heard: int | None = None  # when the last row came
     offset: int = 0  # position at which the stream began: it counts rows from there
     snapped: int = 0  # position of its last snapshot
     status: Status = field(default_factory=Status)
+    health: Health = UNKNOWN
+    looked_at: float = -math.inf  # when its health was
     assembler: Assembler | None = None
     journal: Journal = field(default_factory=lambda: Journal(""))
     silence: Silence = field(default_factory=lambda: Silence(None))
@@ -76,7 +85,7 @@ class Draft:
     def __init__(self, entity: Entity, times_within: TimesWithin) -> None:
         self.entity, self._times_within = entity, times_within
         self.logged, self.newest, self.sequence = entity.logged, entity.newest, entity.sequence
-        self.previous = entity.previous
+        self.taken = entity.taken
         self.assembler: Assembler | None = None  # as it will be, where single values came
         self._values: list[NDArray[np.float64]] = []
         self._times: list[Ints] = []
@@ -91,8 +100,8 @@ class Draft:
             self.logged += len(times)
             timed = times[times != NEVER]
             if len(timed):
-                self.newest = max(int(timed.max()), self.newest if self.newest is not None else NEVER)
-                self.previous = int(timed[-1])
+                self.newest = max(int(timed.max()), NEVER if self.newest is None else self.newest)
+                self.taken = max(int(timed.max()), NEVER if self.taken is None else self.taken)
         if batch.sequence is not None:
             self.sequence = max(batch.sequence + len(batch) - 1, -1 if self.sequence is None else self.sequence)
         return Receipt(len(times), len(batch) - len(times), late, self.logged)
@@ -112,21 +121,24 @@ class Draft:
         if not len(timed):
             return None, 0
         least, most = int(timed.min()), int(timed.max())
-        seen = set(self._times_within(self.entity.id, least, most).tolist()) if least <= newest else set()
+        seen, oldest = set[int](), NEVER
+        if least <= newest:
+            there, oldest = self._times_within(self.entity.id, least, most)
+            seen.update(there.tolist())
         for others in self._times:
             seen.update(others.tolist())
         keep = np.ones(len(times), dtype=np.bool_)
         for i, time in enumerate(times.tolist()):
             if time != NEVER:
-                keep[i] = time not in seen
+                keep[i] = time not in seen and (time >= oldest or time > newest)
                 seen.add(time)
         return keep, self._late(times[keep])
 
     def _late(self, times: Ints) -> int:
-        """Those that are not later than the one before."""
+        """Those that are not later than all before them."""
         timed = times[times != NEVER]
-        before = np.concatenate([[NEVER if self.previous is None else self.previous], timed[:-1]])
-        return int((timed <= before[: len(timed)]).sum())
+        before = np.concatenate([[NEVER if self.taken is None else self.taken], timed[:-1]])[: len(timed)]
+        return int((timed <= np.maximum.accumulate(before)).sum())
 
     def chunk(self, words: int, at: int) -> Chunk | None:
         """What goes to the log; None where nothing is new."""
@@ -141,6 +153,5 @@ class Draft:
         entity = self.entity
         entity.heard = at
         entity.logged, entity.newest, entity.sequence = self.logged, self.newest, self.sequence
-        entity.previous = self.previous
         if self.assembler is not None:
             entity.assembler = self.assembler

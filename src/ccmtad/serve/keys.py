@@ -103,12 +103,23 @@ class Keys:
         """What is in the store has changed."""
         self._read_at = -1e9
 
-    def _current(self) -> dict[str, tuple[str, Key]]:
-        if time.monotonic() - self._read_at > REMEMBERED:
-            with self._lock, self.store.read() as connection:
-                rows = connection.execute(select(keys).where(keys.c.revoked.is_(None))).all()
+    @property
+    def stale(self) -> bool:
+        """Whether the store must be asked again."""
+        return time.monotonic() - self._read_at > REMEMBERED
+
+    def refresh(self) -> None:
+        """Reads the keys in use, if that was not done just now."""
+        with self._lock:
+            if self.stale:
+                with self.store.read() as connection:
+                    rows = connection.execute(select(keys).where(keys.c.revoked.is_(None))).all()
                 self._known = {row.id: (row.digest, _key(row)) for row in rows}
                 self._read_at = time.monotonic()
+
+    def _current(self) -> dict[str, tuple[str, Key]]:
+        if self.stale:
+            self.refresh()
         return self._known
 
 

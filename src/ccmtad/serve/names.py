@@ -25,7 +25,7 @@ def check_entity(name: object) -> str:
         and is_text(name)
         and name == name.strip()
         and printable(name) == name
-        and not set(name) & {"/", "\\"}
+        and not set(name) & {"/", "\\", "\ufffd"}  # the last stands for what was no text
         and name not in (".", "..")
     )
     if not right:

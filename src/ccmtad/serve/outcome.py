@@ -1,14 +1,16 @@
 """What has come of rows, until it is written: with the next rows, in one transaction."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import orjson
 from sqlalchemy import Connection, bindparam, update
 
 from ..live.silence import SILENT
-from ..results import Change, Event
+from ..results import Change, Event, Health
+from ..wording import iso
 from .entity import Entity, Status
 from .group import Judged
 from .rows import ALARM, READY
@@ -50,7 +52,7 @@ class Outcome:
         for kept in (self.told, self.scores, self.heads, self.snapshots):
             kept.clear()
 
-    def judged(self, entity: Entity, judged: Judged, status: Status) -> None:
+    def judged(self, entity: Entity, judged: Judged, threshold: float, health: Health) -> None:
         """A chunk of an entity has been judged."""
         chunk, rows = judged.chunk, judged.rows
         self.changes(entity, judged)
@@ -62,21 +64,22 @@ class Outcome:
                 "rows": len(chunk),
                 "least": int(times.min()),
                 "most": int(times.max()),
+                "at": chunk.at,
                 "data": rows.tobytes(),
             }
         )
         entity.stepped = chunk.first + len(chunk)
         last = rows[-1]
         flags = int(last["flags"])
-        entity.status = replace(
-            status, rows=entity.stepped, time=int(last["time"]), score=float(last["score"]), alarm=bool(flags & ALARM),
-            ready=bool(flags & READY),
+        entity.status = Status(
+            entity.stepped, int(last["time"]), float(last["score"]), threshold, bool(flags & ALARM),
+            bool(flags & READY), health.state, health.advice,
         )  # fmt: skip
         self.stands(entity)
 
     def stands(self, entity: Entity) -> None:
         """How far an entity has come, and how it stands."""
-        self.heads[entity.id] = {"stepped": entity.stepped, "status": orjson.dumps(asdict(entity.status)).decode()}
+        self.heads[entity.id] = {"stepped": entity.stepped, "status": orjson.dumps(entity.status).decode()}
 
     def changes(self, entity: Entity, judged: Judged, *, again: bool = False) -> None:
         """Tells of what a chunk did to events; `again`: it has been told, and only the journal follows."""
@@ -99,10 +102,15 @@ class Outcome:
     def close(self, entity: Entity, bodies: Iterable[dict[str, Any]], at: int) -> None:
         """Events of a stream that will not go on: they end where it ended."""
         for body in bodies:
-            ended = entity.newest if body["start_time"] is not None else None
-            end = max(entity.stepped - 1, body["start"]) if body["end"] is None else body["end"]
-            last = {"revision": body["revision"] + 1, "change": "final", "end": end}
-            self.told.append(Told(entity.id, at, at if ended is None else ended, at, None, {**body, **last}))
+            last: dict[str, Any] = {"revision": body["revision"] + 1, "change": "final"}
+            ended = at
+            if body["end"] is None:
+                last["end"] = max(entity.stepped - 1, body["start"])
+                if body["start_time"] is not None and entity.newest is not None:
+                    ended = entity.newest
+                    last["end_time"] = iso(np.datetime64(ended, "ns"))
+            window = body["silenced"]
+            self.told.append(Told(entity.id, at, at, ended, None if window is None else window["id"], {**body, **last}))
 
 
 def _moved(event: Event, rows: int) -> Event:

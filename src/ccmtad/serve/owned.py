@@ -29,6 +29,8 @@ __all__ = ["Owned"]
 
 log = logging.getLogger("ccmtad")
 
+HEALTH_EVERY = 1.0  # seconds between two looks at the health of an entity: it takes longer than a step
+
 
 class Owned:
     """Entities by name, and the groups they are judged in."""
@@ -90,7 +92,7 @@ class Owned:
     def _entity(self, row: Row) -> Entity:  # type: ignore[type-arg]
         loaded = self.models[row.model]
         entity = Entity(
-            row.id, row.name, row.model, row.logged, row.stepped, row.newest, row.newest, row.sequence, row.heard
+            row.id, row.name, row.model, row.logged, row.stepped, row.newest, sequence=row.sequence, heard=row.heard
         )
         entity.journal = Journal(row.name)
         longest = loaded.model.longest_pause
@@ -135,13 +137,15 @@ class Owned:
             if chunk.first < told:
                 self.outcome.changes(entity, judged, again=True)
             else:
-                self.outcome.judged(entity, judged, self._status(entity, loaded, lanes, 0))
-        entity.status = self._status(entity, loaded, lanes, 0)
+                self._judge(entity, judged, loaded, lanes, 0)
+        entity.taken = lanes.last_time(0)
 
     def _restarted(self, entity: Entity) -> None:
         log.warning("entity %r starts anew at row %d: its model has changed", entity.name, entity.stepped)
         with self.store.read() as connection:
-            self.outcome.close(entity, notices.open_of(connection, [entity.id]), time.time_ns())
+            bodies = {body["id"]: body for body in notices.open_of(connection, [entity.id])}
+        bodies |= {one.body["id"]: one.body for one in self.outcome.told if one.entity == entity.id}  # not written yet
+        self.outcome.close(entity, [one for one in bodies.values() if one["change"] != "final"], time.time_ns())
 
     def step(self, chunks: Sequence[Chunk]) -> None:
         """Judges what was logged."""
@@ -157,7 +161,7 @@ class Owned:
         entity = self.by_id[judged.chunk.entity]
         lane = group.streams.lane(entity.id)
         first = not entity.stepped
-        self.outcome.judged(entity, judged, self._status(entity, group.loaded, group.streams.lanes, lane))
+        self._judge(entity, judged, group.loaded, group.streams.lanes, lane)
         if first or entity.stepped - entity.snapped >= self.settings.snapshot_rows:
             self.snap(entity)
 
@@ -177,14 +181,12 @@ class Owned:
             if entity.stepped > entity.snapped:
                 self.snap(entity)
 
-    @staticmethod
-    def _status(entity: Entity, loaded: Loaded, lanes: Lanes, lane: int) -> Status:
-        health = lanes.health(lane)
-        before = entity.status
-        return Status(
-            entity.stepped, before.time, before.score, loaded.model.calibration.threshold, before.alarm, before.ready,
-            health.state, health.advice,
-        )  # fmt: skip
+    def _judge(self, entity: Entity, judged: Judged, loaded: Loaded, lanes: Lanes, lane: int) -> None:
+        now = time.monotonic()
+        if now - entity.looked_at > HEALTH_EVERY:
+            entity.health, entity.looked_at = lanes.health(lane), now
+        entity.taken = lanes.last_time(lane)
+        self.outcome.judged(entity, judged, loaded.model.calibration.threshold, entity.health)
 
     def look(self) -> None:
         """Tells of entities that have gone silent."""

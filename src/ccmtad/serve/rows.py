@@ -43,7 +43,7 @@ class Receipt:
 
     accepted: int  # rows written to the log
     duplicates: int  # rows that were there already: left out
-    late: int  # of the accepted, those not later than the row before: the stream ignores them
+    late: int  # of the accepted, those not later than the rows before: the stream ignores them
     rows: int  # of the entity in the log, in all
 
 

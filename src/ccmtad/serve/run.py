@@ -1,6 +1,8 @@
 """Runs the service in this process, until it is told to end."""
 
+import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +16,7 @@ from .settings import ServeSettings
 __all__ = ["run"]
 
 BACKLOG = 1_024
+SWITCH = 0.0005  # seconds after which a busy thread lets another in: the writer waits for the disk, not for parsing
 LAST_SECONDS = 5  # that open requests have when it ends
 
 
@@ -48,16 +51,18 @@ def run(settings: ServeSettings, tell: Callable[[str], None]) -> None:
         listening.close()
         where = f"{settings.host}:{settings.port}"
         raise SettingError(f"host and port must be free to listen on; got {where}: {error.strerror}") from error
+    sys.setswitchinterval(SWITCH)
     settings = replace(settings, port=listening.getsockname()[1])
     service = Service(settings)
     _first_key(service, tell)
     tell(service.estimate())
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(
         make_app(service), log_level="warning", access_log=False, backlog=BACKLOG, server_header=False,
         timeout_graceful_shutdown=LAST_SECONDS, timeout_keep_alive=75, lifespan="on",
     )  # fmt: skip
-    Server(config, service, lambda: tell(f"ccmtad serves on http://{host}:{settings.port}")).run([listening])
+    for number in (signal.SIGINT, signal.SIGTERM):  # what the server hands on after it has ended: all is done
+        signal.signal(number, lambda *_: None)
+    Server(config, service, lambda: tell(f"ccmtad serves on {settings.here}")).run([listening])
 
 
 def _first_key(service: Service, tell: Callable[[str], None]) -> None:

@@ -39,7 +39,7 @@ class Service:
         self.limits = Limits(settings.rate)
         self.metrics = Metrics()
         self.feed = Feed(self.store)
-        self.lease = Lease(self.store, settings.address or f"http://{settings.host}:{settings.port}", settings.lease)
+        self.lease = Lease(self.store, settings.url, settings.lease)
         self.engine = Engine(settings, self.store, self.models, self.lease, self.metrics, self.feed.wake)
         self.metrics.watch(self.engine.owned.all, self.open_events)
         self.open_streams = 0  # server-sent event streams

@@ -1,5 +1,6 @@
 """What a service can be told, each with its rule."""
 
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class ServeSettings:
     rate: float = 2_000.0  # requests a second of one key
     body_seconds: float = 30.0  # that a client may take to send a body
     most_streams: int = 2_000  # open event streams
+    most_entities: int = 100_000  # that rows may make
     lease: float = 15.0  # seconds without a sign of life after which others take over
     keep_rows: float = 30 * DAY  # seconds; what streams are made again from is always kept
     keep_events: float = 365 * DAY
@@ -53,6 +55,17 @@ class ServeSettings:
                 raise SettingError(f"{name} {rule}; got {getattr(self, name)!r}")
         if not self.keys and not self.on_loopback:
             raise SettingError(f"host must be this machine's own where no keys are asked for; got {self.host!r}")
+
+    @property
+    def here(self) -> str:
+        """Where it listens."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Where others reach it: as it was told, else where it listens; by the machine's name if that is everywhere."""
+        everywhere = self.host in ("0.0.0.0", "::")
+        return self.address or (f"http://{socket.gethostname()}:{self.port}" if everywhere else self.here)
 
     @property
     def on_loopback(self) -> bool:

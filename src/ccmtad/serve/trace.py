@@ -112,6 +112,7 @@ def _channels(
     if not len(there):
         return ()
     timed = bool((times != NEVER).all())
+    values = np.where(np.isinf(values), np.nan, values)  # as a stream takes it
     frame = Frame(values, model.channels, times.view("datetime64[ns]") if timed else None)
     begin = int(np.searchsorted(there, first))
     expected = reconstruct(model.engine, model, model.series(frame), begin, len(there) - 1)

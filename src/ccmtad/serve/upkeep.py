@@ -1,4 +1,7 @@
-"""What is too old goes: rows that no stream would be made again from, their scores, and events that are over."""
+"""What came too long ago goes: rows that no stream would be made again from, scores, and events that are over.
+
+By when it came, not by the times of the rows: history that is sent today stays as long as what happens today.
+"""
 
 import logging
 import time
@@ -35,10 +38,10 @@ class Upkeep:
         rows, told = now - int(self.settings.keep_rows * 1e9), now - int(self.settings.keep_events * 1e9)
         with self.store.write() as connection:
             rows_log.forget(connection, rows)
-            connection.execute(delete(scores).where(scores.c.most < rows))
+            connection.execute(delete(scores).where(scores.c.at < rows))
         with self.store.write() as connection:
-            old = select(events.c.id).where(events.c.final.is_(True), events.c.ended < told)
+            old = select(events.c.id).where(events.c.final.is_(True), events.c.at < told)
             # What was dismissed stays dismissed: such words are kept for as long as their model.
             connection.execute(delete(words).where(words.c.event.in_(old), words.c.verdict.is_(None)))
             connection.execute(delete(notices).where(notices.c.event.in_(old), notices.c.at < told))
-            connection.execute(delete(events).where(events.c.final.is_(True), events.c.ended < told))
+            connection.execute(delete(events).where(events.c.final.is_(True), events.c.at < told))

@@ -1,6 +1,6 @@
 """Maintenance windows: what happens in one is recorded, and says what silenced it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Row
 from ..results import WORTH_A_WORD, Event
 from ..wording import iso
 
-__all__ = ["Window", "silencing"]
+__all__ = ["Window", "most_blamed", "silencing"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,14 @@ class Window:
 def silencing(windows: Iterable[Window], entity: str, event: Event, at: int) -> Window | None:
     """The window that an event falls under by the time of its alarm, or by `at` where rows have no times."""
     time = at if event.alarm_time is None else int(event.alarm_time.astype("datetime64[ns]").astype("int64"))
-    blamed = [name for name, share in zip(event.channels, event.blame, strict=True) if share >= WORTH_A_WORD]
-    blamed = blamed or list(event.channels[:1])
+    blamed = most_blamed(event.channels, event.blame)
     return next((one for one in windows if one.silences(entity, blamed, time)), None)
+
+
+def most_blamed(channels: Sequence[str], blame: Sequence[float]) -> list[str]:
+    """The channels that must all be under a window: those with a tenth of the blame, or the first."""
+    found = [name for name, share in zip(channels, blame, strict=True) if share >= WORTH_A_WORD]
+    return found or list(channels[:1])
 
 
 def _iso(time: int | None) -> str | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
 from ..keys import ANYBODY, Key
 from ..refusal import Refusal
@@ -46,7 +47,10 @@ def _key(request: Request, service: Service) -> Key | None:
 def needs(scope: str) -> Any:
     """A dependency: a key of this scope."""
 
-    def check(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
+    async def check(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
+        service = service_of(request)
+        if service.settings.keys and service.keys.stale:
+            await run_in_threadpool(service.keys.refresh)  # the others need not wait for the store
         return identify(request, scope)
 
     return Depends(check)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sqlalchemy import select
 
 from ..bodies import time_of
+from ..expected import expected
 from ..names import check_entity
 from ..refusal import Refusal
 from ..store import queries
@@ -20,6 +21,7 @@ __all__ = ["number_of", "router", "span"]
 router = APIRouter(tags=["entities"])
 Most = Annotated[int, Query(ge=1, le=1_000)]
 When = Annotated[str | None, Query(max_length=40, description="ISO 8601, or seconds since 1970.")]
+Channels = Annotated[list[str] | None, Query(description="Those that are wanted; repeatable.")]
 FIRST, LAST = -(2**63) + 2, 2**63 - 1
 CHUNKS = 500  # at most, in one answer
 
@@ -66,7 +68,7 @@ def show_rows(
     start: When = None,
     end: When = None,
     after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
-    channels: Annotated[list[str] | None, Query(description="Those that are wanted; repeatable.")] = None,
+    channels: Channels = None,
 ) -> dict[str, Any]:
     """Values by channel from `start` to `end`, null where missing; `next` is given to `after` for those that follow."""
     service = service_of(request)
@@ -74,12 +76,40 @@ def show_rows(
         number = number_of(connection, entity)
         places, times, values, following = queries.row_range(connection, number, *span(start, end), CHUNKS, after)
     names = service.model_of(check_entity(entity), None).model.channels
-    wanted = names if channels is None else tuple(channels)
-    for name in wanted:
-        if name not in names:
-            raise Refusal(422, "bad-channels", "channels must be of the fitted data")
+    wanted = _wanted(channels, names)
     shown = {name: [] if values is None else _numbers(values[:, names.index(name)]) for name in wanted}
     return {"row": places.tolist(), "time": queries.stamps(times), "values": shown, "next": following}
+
+
+@router.get("/entities/{entity}/expected", summary="Observed and expected values")
+def show_expected(
+    request: Request, entity: str, _: Reader, start: When = None, end: When = None, channels: Channels = None
+) -> dict[str, Any]:
+    """By channel from `start` to `end`: what came, what the network made of the rows up to then, and the usual error.
+
+    Of a longer range, the last 5,000 rows. Expected is null where a row could not be judged.
+    """
+    service = service_of(request)
+    model = service.model_of(check_entity(entity), None).model
+    wanted = _wanted(channels, model.channels)
+    with service.store.read() as connection:
+        found = expected(connection, model, number_of(connection, entity), *span(start, end))
+    shown = {}
+    for name in wanted:
+        place = model.channels.index(name)
+        shown[name] = {
+            "observed": _numbers(found.observed[:, place]),
+            "expected": _numbers(found.expected[:, place]),
+            "usual_error": float(found.usual[place]),
+        }
+    return {"row": found.rows.tolist(), "time": queries.stamps(found.times), "channels": shown}
+
+
+def _wanted(asked: list[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in asked or ():
+        if name not in names:
+            raise Refusal(422, "bad-channels", "channels must be of the fitted data")
+    return names if asked is None else tuple(dict.fromkeys(asked))
 
 
 def _numbers(values: NDArray[np.float64]) -> list[float | None]:

@@ -11,9 +11,10 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", summary="Whether the process lives")
-async def healthz() -> dict[str, str]:
-    """It does."""
-    return {"status": "alive"}
+async def healthz(request: Request) -> Response:
+    """503 where it cannot go on, and must be started again."""
+    dead = service_of(request).engine.dead
+    return answered({"status": "failed" if dead else "alive"}, 503 if dead else 200)
 
 
 @router.get("/readyz", summary="Whether rows are taken")

@@ -1,6 +1,7 @@
 """Rows in."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -21,6 +22,8 @@ from .schemas import ROWS_BODY, VALUES_BODY, Receipt, ValuesReceipt
 __all__ = ["router"]
 
 router = APIRouter(tags=["rows"])
+TRIES, BETWEEN = 12, 0.25  # to reach the owner of an entity; seconds
+AT_ONCE = 64 * 1024  # bytes that are read where they came
 LINES = ("text/csv", "application/x-ndjson", "application/jsonl", "application/json-lines")
 Model = Annotated[str | None, Query(description="Model of a new entity; not needed where there is one.")]
 Sequence = Annotated[int | None, Query(ge=0, le=2**62, description="Number of the first row.")]
@@ -43,14 +46,14 @@ async def send_rows(
     notes: tuple[str, ...] = ()
     if kind in LINES:
         loaded = await _model(service, name, model)
-        (values, times), notes = rows_of_lines(body, loaded.model, service.settings.most_rows)
+        (values, times), notes = await aside(body, rows_of_lines, body, loaded.model, service.settings.most_rows)
     elif kind in ("", "application/json"):
-        told = json_of(body)
+        told = await aside(body, json_of, body)
         given = isinstance(told, dict)
         asked = model if model is not None else _text(told.get("model") if given else None)
         sequence = sequence if sequence is not None else sequence_of(told.get("sequence") if given else None)
         loaded = await _model(service, name, asked)
-        values, times = rows_of_json(told, loaded.model, service.settings.most_rows)
+        values, times = await aside(body, rows_of_json, told, loaded.model, service.settings.most_rows)
     else:
         raise Refusal(415, "bad-type", f"content type must be application/json or one of {', '.join(LINES)}")
     done = await _submit(request, Batch(name, loaded.name, values, times, sequence), body)
@@ -67,24 +70,38 @@ async def send_values(request: Request, entity: str, _: Writer, model: Model = N
     left out.
     """
     service, body = service_of(request), await body_of(request)
-    name, told = check_entity(entity), json_of(body)
+    name, told = check_entity(entity), await aside(body, json_of, body)
     asked = model if model is not None else _text(told.get("model") if isinstance(told, dict) else None)
     loaded = await _model(service, name, asked)
     if loaded.model.period is None:
         raise Refusal(409, "no-period", f"model {loaded.name!r} was fitted on rows without times: it has no period")
-    values = values_of_json(told, loaded.model, service.settings.most_rows)
+    values = await aside(body, values_of_json, told, loaded.model, service.settings.most_rows)
     done = await _submit(request, Values(name, loaded.name, values), body)
     return done if isinstance(done, Response) else answered(asdict(done))
 
 
+async def aside(body: bytes, read: Callable[..., Any], *arguments: Any) -> Any:
+    """Reads a large body in another thread: nobody else waits for it."""
+    return read(*arguments) if len(body) <= AT_ONCE else await run_in_threadpool(read, *arguments)
+
+
 async def _submit(request: Request, item: Batch | Values, body: bytes) -> Any:
-    service = service_of(request)
-    try:
-        return await asyncio.wrap_future(service.engine.submit(item))
-    except Refusal as refusal:
-        if refusal.status != 421:
-            raise
-        return await handed_on(request, body, refusal)
+    """To the engine, or to the owner of the entity; where that is gone, until somebody has taken over."""
+    engine = service_of(request).engine
+    for left in reversed(range(TRIES)):
+        try:
+            return await asyncio.wrap_future(engine.submit(item))
+        except Refusal as refusal:
+            if refusal.status != 421:
+                raise
+            try:
+                return await handed_on(request, body, refusal)
+            except Refusal as away:
+                if away.kind != "owner-away" or not left:
+                    raise
+        engine.wake()
+        await asyncio.sleep(BETWEEN)
+    raise AssertionError("the last try answers or raises")
 
 
 async def _model(service: Service, entity: str, asked: str | None) -> Any:

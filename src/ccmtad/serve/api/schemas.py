@@ -71,7 +71,7 @@ class Receipt(BaseModel):
 
     accepted: int
     duplicates: int = Field(description="Were there already, and are left out.")
-    late: int = Field(description="Of the accepted, those not later than the row before: the stream ignores them.")
+    late: int = Field(description="Of the accepted, those not later than the rows before: the stream ignores them.")
     rows: int = Field(description="Of the entity in the log, in all.")
     notes: list[str] = []
 

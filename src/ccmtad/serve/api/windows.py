@@ -10,6 +10,7 @@ from sqlalchemy import insert, select, update
 from ..bodies import time_of
 from ..names import check_entity, check_text
 from ..refusal import Refusal
+from ..store import notices
 from ..store.tables import windows
 from ..windows import Window
 from .access import Reader, Writer, service_of
@@ -32,7 +33,7 @@ def list_windows(request: Request, _: Reader) -> dict[str, list[WindowShown]]:
 
 @router.post("/windows", status_code=201, summary="Begin or plan a maintenance window")
 def make_window(request: Request, new: NewWindow, key: Writer) -> WindowShown:
-    """Events whose alarm falls into it are recorded, say what silenced them, and are not sent on.
+    """Events whose alarm falls into it, those that go on included, say what silenced them, and are not sent on.
 
     With channels, only events all of whose blamed channels (those with a tenth of the blame) are among them.
     """
@@ -56,6 +57,7 @@ def make_window(request: Request, new: NewWindow, key: Writer) -> WindowShown:
         if len(connection.execute(select(windows.c.id)).all()) >= MOST:
             raise Refusal(409, "too-many", f"there are {MOST:,} windows already: end some")
         row = connection.execute(insert(windows).values(**made).returning(windows)).one()
+        notices.silence(connection, Window.of(row))
     service.engine.wake()
     return _shown(row)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from ..rows import Chunk, packed, unpacked
+from ..rows import NEVER, Chunk, packed, unpacked
 from .store import Store
 from .tables import entities, log, scores, snapshots
 
@@ -19,6 +19,7 @@ __all__ = [
     "forget",
     "known",
     "make",
+    "number",
     "save_scores",
     "save_snapshots",
     "snapshot",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 AT_ONCE = 256  # chunks read at a time
+LAST = 2**63 - 1  # of all times
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ def known(connection: Connection, names: Sequence[str]) -> dict[str, Row[Any]]:
     """The entities of these names."""
     found = connection.execute(select(entities).where(entities.c.name.in_(names)))
     return {row.name: row for row in found}
+
+
+def number(connection: Connection) -> int:
+    """How many entities there are."""
+    return connection.execute(select(func.count()).select_from(entities)).scalar() or 0
 
 
 def make(store: Store, connection: Connection, name: str, model: str, at: int) -> None:
@@ -83,16 +90,21 @@ def chunks(store: Store, entity: int, first: int) -> Iterator[Chunk]:
             return
 
 
-def times_within(store: Store, entity: int, least: int, most: int) -> NDArray[np.int64]:
-    """The times in the log of an entity from one to another, both inclusive."""
+def times_within(store: Store, entity: int, least: int, most: int) -> tuple[NDArray[np.int64], int]:
+    """The times in the log of an entity from one to another, both inclusive; and the oldest that is kept of a log whose
+    beginning has gone (NEVER where nothing has, LAST where all has)."""
     with store.read() as connection:
         rows = connection.execute(
             select(log.c.times).where(log.c.entity == entity, log.c.most >= least, log.c.least <= most)
         ).all()
+        first, oldest = connection.execute(
+            select(func.min(log.c.first), func.min(log.c.least)).where(log.c.entity == entity)
+        ).one()
+    kept = NEVER if first == 0 else LAST if oldest is None else int(oldest)
     if not rows:
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64), kept
     times = np.concatenate([np.frombuffer(row.times, "<i8") for row in rows])
-    return times[(times >= least) & (times <= most)]
+    return times[(times >= least) & (times <= most)], kept
 
 
 def save_scores(connection: Connection, written: Sequence[dict[str, Any]]) -> None:

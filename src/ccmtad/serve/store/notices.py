@@ -7,12 +7,14 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, func, select, update
 
+from ...frame import nanoseconds
 from ...live.journal import Notice
 from ...results import MOST_PEAKS, plain
+from ..windows import Window, most_blamed
 from .store import Store
 from .tables import entities, events, notices
 
-__all__ = ["Told", "after", "last", "mark", "open_of", "save"]
+__all__ = ["Told", "after", "last", "mark", "open_of", "save", "silence"]
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,13 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
         "revision": body["revision"],
         "open": body["end"] is None,
         "final": body["change"] == "final",
-        "began": one.began,
         "ended": one.ended,
+        "at": one.at,
         "severity": body["severity"],
         "body": text,
         "silenced": one.silenced,
     }
-    first = {"id": body["id"], "entity": one.entity, "kind": body["kind"], "seq": seq, **state}
+    first = {"id": body["id"], "entity": one.entity, "kind": body["kind"], "seq": seq, "began": one.began, **state}
     made = store.insert(events).values(**first)
     connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=state))
     return True
@@ -93,6 +95,23 @@ def open_of(connection: Connection, wanted: Iterable[int]) -> list[dict[str, Any
     """The events of entities that may still change."""
     found = select(events.c.body).where(events.c.entity.in_(list(wanted)), events.c.final.is_(False))
     return [orjson.loads(body) for body in connection.execute(found).scalars()]
+
+
+def silence(connection: Connection, window: Window) -> int:
+    """Events that go on and fall under a new window say so; how many there are."""
+    found = connection.execute(
+        select(events.c.id, events.c.body, events.c.at).where(events.c.final.is_(False), events.c.silenced.is_(None))
+    ).all()
+    silenced = 0
+    for row in found:
+        body = orjson.loads(row.body)
+        time = row.at if body["alarm_time"] is None else nanoseconds(body["alarm_time"])
+        blamed = most_blamed(body["channels"], body["blame"])
+        if time is not None and window.silences(body["entity"], blamed, time):
+            text = orjson.dumps({**body, "silenced": window.short}).decode()
+            mark(connection, row.id, silenced=window.id, body=text)
+            silenced += 1
+    return silenced
 
 
 def mark(connection: Connection, event: str, **columns: Any) -> None:

@@ -86,9 +86,10 @@ scores = Table(
     Column("rows", Integer, nullable=False),
     Column("least", BigInteger, nullable=False),  # the times of the rows, or when they came
     Column("most", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),  # when they were logged
     Column("data", LargeBinary, nullable=False),  # `judged.ROW`, one for each row
     Index("ix_scores_entity_most", "entity", "most"),
-    Index("ix_scores_most", "most"),
+    Index("ix_scores_at", "at"),
 )
 
 snapshots = Table(
@@ -113,6 +114,7 @@ events = Table(
     Column("final", Boolean, nullable=False),  # nothing can change any more
     Column("began", BigInteger, nullable=False),  # where rows have no times, when they came
     Column("ended", BigInteger),
+    Column("at", BigInteger, nullable=False),  # when it was last told of
     Column("severity", Float, nullable=False),
     Column("body", Text, nullable=False),  # the last notice, as JSON
     Column("silenced", BigInteger),  # the maintenance window it came under
@@ -121,7 +123,7 @@ events = Table(
     Index("ix_events_entity_began", "entity", "began"),
     Index("ix_events_seq", "seq"),
     Index("ix_events_open", "open"),
-    Index("ix_events_ended", "ended"),
+    Index("ix_events_at", "at"),
 )
 
 notices = Table(

@@ -72,10 +72,11 @@ def upgrade() -> None:
         Column("rows", Integer, nullable=False),
         Column("least", BigInteger, nullable=False),
         Column("most", BigInteger, nullable=False),
+        Column("at", BigInteger, nullable=False),
         Column("data", LargeBinary, nullable=False),
     )
     op.create_index("ix_scores_entity_most", "scores", ["entity", "most"])
-    op.create_index("ix_scores_most", "scores", ["most"])
+    op.create_index("ix_scores_at", "scores", ["at"])
     op.create_table(
         "snapshots",
         Column(
@@ -102,6 +103,7 @@ def upgrade() -> None:
         Column("final", Boolean, nullable=False),
         Column("began", BigInteger, nullable=False),
         Column("ended", BigInteger),
+        Column("at", BigInteger, nullable=False),
         Column("severity", Float, nullable=False),
         Column("body", Text, nullable=False),
         Column("silenced", BigInteger),
@@ -111,7 +113,7 @@ def upgrade() -> None:
     op.create_index("ix_events_entity_began", "events", ["entity", "began"])
     op.create_index("ix_events_seq", "events", ["seq"])
     op.create_index("ix_events_open", "events", ["open"])
-    op.create_index("ix_events_ended", "events", ["ended"])
+    op.create_index("ix_events_at", "events", ["at"])
     op.create_table(
         "notices",
         Column("seq", Number, primary_key=True),
