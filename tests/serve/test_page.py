@@ -12,8 +12,8 @@ import pytest
 from ccmtad import Detector, Frame
 from ccmtad.simulate import simulate
 
-from .server import PATIENCE, Server, serving, until
-from .test_rows import as_json
+from .rows import as_json
+from .server import PATIENCE, Nursery, Server, until
 
 MILLISECONDS = 1_000 * PATIENCE
 HOSTILE = "</script><script>window.ran=1</script>"
@@ -21,7 +21,7 @@ HOSTILE_ENTITY = "<img src=x onerror=window.ran=1>"
 
 
 @pytest.fixture(scope="module")
-def faulty() -> Frame:
+def one_fault() -> Frame:
     """Rows of the plant with one fault."""
     frame = simulate(560, seed=5).frame
     values = frame.values.copy()
@@ -36,10 +36,10 @@ def later(frame: Frame, hours: int) -> Frame:
 
 
 @pytest.fixture
-def server(models: Path, tmp_path: Path) -> Iterator[Server]:
+def server(nursery: Nursery, models: Path, tmp_path: Path) -> Iterator[Server]:
     """With a model of its own: what is said of events is written to it."""
     mine = shutil.copytree(models, tmp_path / "models")
-    with serving(mine, str(tmp_path / "store.db"), "--silence", "0") as running:
+    with nursery.serving(mine, str(tmp_path / "store.db"), "--silence", "0") as running:
         yield running
 
 
@@ -99,23 +99,23 @@ def press(page: Any, name: str) -> None:
 
 
 def test_a_fault_shows_is_dismissed_in_every_tab_and_the_same_again_raises_nothing(
-    context: Any, server: Server, faulty: Frame
+    context: Any, server: Server, one_fault: Frame
 ) -> None:
-    server.send("pump 1", **as_json(faulty, 0, 390))
+    server.send("pump 1", **as_json(one_fault, 0, 390))
     server.judged("pump 1", 390)
     entity, overview = tab(context, server, "/entities/pump%201"), tab(context, server)
     entity.wait_for_selector("#chart[data-drawn] canvas")
     overview.wait_for_selector("tr.green .pill >> text=normal")
 
-    server.send("pump 1", **as_json(faulty, 390, 430))
+    server.send("pump 1", **as_json(one_fault, 390, 430))
     entity.wait_for_selector("#opened .pill.red >> text=open")
     overview.wait_for_selector("tr.red .pill >> text=alarm")
     assert overview.title().startswith("(1)")
-    channel = faulty.channels[3]
+    channel = one_fault.channels[3]
     assert channel in entity.locator("#opened .what").first.inner_text()
     entity.wait_for_selector(f"#chart h3 >> text={channel}")  # what is blamed is drawn
 
-    server.send("pump 1", **as_json(faulty, 430, 560))
+    server.send("pump 1", **as_json(one_fault, 430, 560))
     overview.wait_for_selector("tr.green .pill >> text=normal")
     entity.wait_for_selector("#recent .pill >> text=over")
     entity.wait_for_selector("#opened .pill", state="detached")
@@ -128,19 +128,19 @@ def test_a_fault_shows_is_dismissed_in_every_tab_and_the_same_again_raises_nothi
 
     (told,) = server.events()
     assert (told["word"], told["said"][0]["by"]) == ("dismissed", "first")
-    server.send("pump 1", **as_json(later(faulty, 24)))
-    server.judged("pump 1", 2 * len(faulty))
+    server.send("pump 1", **as_json(later(one_fault, 24)))
+    server.judged("pump 1", 2 * len(one_fault))
     assert len(server.events()) == 1
     entity.wait_for_selector("#standing >> text=1,120 rows judged")
     assert entity.locator("#recent tbody tr").count() == 1
     press(entity, "Undo")
     events.wait_for_selector(".events button >> text=Dismiss")
-    server.send("pump 1", **as_json(later(faulty, 48)))
+    server.send("pump 1", **as_json(later(one_fault, 48)))
     until("taken back, it is told again", lambda: len(server.events()) == 2)
 
 
-def test_words_and_windows_by_buttons(context: Any, server: Server, faulty: Frame) -> None:
-    server.send("a", **as_json(faulty, 0, 430))
+def test_words_and_windows_by_buttons(context: Any, server: Server, one_fault: Frame) -> None:
+    server.send("a", **as_json(one_fault, 0, 430))
     server.judged("a", 430)
     (told,) = server.events()
     page = tab(context, server, f"/events/{quote(told['id'], safe='')}")
@@ -160,8 +160,10 @@ def test_words_and_windows_by_buttons(context: Any, server: Server, faulty: Fram
     until("a window", lambda: len(server.get("/v1/windows")["windows"]) == 1)
     entity = tab(context, server, "/entities/a")
     entity.wait_for_selector(".windows >> text=new sensor")
-    assert faulty.times is not None
-    shifted = Frame(faulty.values, faulty.channels, faulty.times + (np.datetime64("now", "ns") - faulty.times[0]))
+    assert one_fault.times is not None
+    shifted = Frame(
+        one_fault.values, one_fault.channels, one_fault.times + (np.datetime64("now", "ns") - one_fault.times[0])
+    )
     server.send("b", **as_json(shifted, 0, 430))
     server.send("a", **as_json(shifted, 0, 430))
     events = tab(context, server, "/events?show=silenced")
@@ -174,35 +176,37 @@ def test_words_and_windows_by_buttons(context: Any, server: Server, faulty: Fram
     assert never_reloaded(entity)
 
 
-def test_what_is_being_written_is_not_taken_away(context: Any, server: Server, faulty: Frame) -> None:
-    server.send("a", **as_json(faulty, 0, 430))
+def test_what_is_being_written_is_not_taken_away(context: Any, server: Server, one_fault: Frame) -> None:
+    server.send("a", **as_json(one_fault, 0, 430))
     server.judged("a", 430)
     (told,) = server.events()
     page = tab(context, server, f"/events/{quote(told['id'], safe='')}")
     page.wait_for_selector("#line[data-state=live]")
     page.fill("textarea", "half a sen")
-    server.send("a", **as_json(faulty, 430, 560))
+    server.send("a", **as_json(one_fault, 430, 560))
     page.wait_for_selector("#what .pill >> text=over")
     assert page.input_value("textarea") == "half a sen"
 
 
-def test_a_page_finds_its_service_again(context: Any, models: Path, tmp_path: Path, faulty: Frame) -> None:
+def test_a_page_finds_its_service_again(
+    context: Any, nursery: Nursery, models: Path, tmp_path: Path, one_fault: Frame
+) -> None:
     store, more = str(tmp_path / "store.db"), ("--silence", "0")
     mine = shutil.copytree(models, tmp_path / "models")
-    with serving(mine, store, *more) as first:
-        first.send("a", **as_json(faulty, 0, 390))
+    with nursery.serving(mine, store, *more) as first:
+        first.send("a", **as_json(one_fault, 0, 390))
         page = tab(context, first)
         page.wait_for_selector("#line[data-state=live]")
         first.kill()
     page.wait_for_selector("#line[data-state=lost]")
-    with serving(mine, store, *more, "--port", first.url.rpartition(":")[2], key=first.key) as second:
-        second.send("a", **as_json(faulty, 390, 430))
+    with nursery.serving(mine, store, *more, "--port", first.url.rpartition(":")[2], key=first.key) as second:
+        second.send("a", **as_json(one_fault, 390, 430))
         page.wait_for_selector("tr.red .pill >> text=alarm")
         page.wait_for_selector("#line[data-state=live]")
         assert never_reloaded(page)  # and the session has outlived it
 
 
-def test_hostile_names_are_shown_and_never_run(context: Any, tmp_path: Path) -> None:
+def test_hostile_names_are_shown_and_never_run(context: Any, nursery: Nursery, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     wave = np.sin(np.arange(700) / 9)
     names = (HOSTILE, "a<b>&\"'", "\u202e℃")
@@ -211,7 +215,7 @@ def test_hostile_names_are_shown_and_never_run(context: Any, tmp_path: Path) -> 
     train = Frame(values, names, None)
     Detector(epochs=1, width=4, window=4, budget="1/50 rows").fit(train).save(tmp_path / "models" / "m.ccm")
     values[600:, 0] = 9.0
-    with serving(tmp_path / "models", str(tmp_path / "store.db"), "--no-keys") as server:
+    with nursery.serving(tmp_path / "models", str(tmp_path / "store.db"), "--no-keys") as server:
         server.send(HOSTILE_ENTITY, values=values.tolist())
         server.judged(HOSTILE_ENTITY, 700)
         told = next(one for one in server.events() if one["channels"])
@@ -222,7 +226,7 @@ def test_hostile_names_are_shown_and_never_run(context: Any, tmp_path: Path) -> 
         page.wait_for_selector("#chart[data-drawn]")
         assert page.locator("h1").inner_text() == HOSTILE_ENTITY
         assert page.locator("#chart h3").nth(1).inner_text() == HOSTILE
-        assert HOSTILE in page.locator("#recent .what").first.inner_text()
+        assert HOSTILE in page.locator("td.what").first.inner_text()
         assert "\\u202e℃" in page.locator(".ticks").text_content()  # written backwards, it could say anything
         page.goto(f"{server.url}/events/{quote(told['id'], safe='')}")
         page.wait_for_selector("#chart[data-drawn]")
@@ -234,9 +238,9 @@ def test_hostile_names_are_shown_and_never_run(context: Any, tmp_path: Path) -> 
         assert page.evaluate("window.ran") is None
 
 
-def test_every_page_fits_and_follows_the_system(browser: Any, server: Server, faulty: Frame) -> None:
+def test_every_page_fits_and_follows_the_system(browser: Any, server: Server, one_fault: Frame) -> None:
     name = "a-rather-long-name-of-a-machine-in-hall-seven-of-the-northern-plant"
-    server.send(name, **as_json(faulty, 0, 430))
+    server.send(name, **as_json(one_fault, 0, 430))
     until("an event", server.events)
     event = f"/events/{quote(server.events()[0]['id'], safe='')}"
     for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):

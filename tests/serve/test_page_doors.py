@@ -17,18 +17,18 @@ from ccmtad.serve.page.render import local
 from ccmtad.serve.page.session import Visitor
 from ccmtad.simulate import simulate
 
-from .server import PATIENCE, Server, serving
-from .test_rows import as_json
+from .rows import as_json
+from .server import PATIENCE, Nursery, Server
 
 
 @pytest.fixture(scope="module")
-def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(nursery: Nursery, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """With one event."""
     folder = tmp_path_factory.mktemp("page")
     mine = shutil.copytree(models, folder / "models")
     frame = simulate(430, seed=5).frame
     frame.values[400:, 3] += 6 * frame.values[:, 3].std() + 1
-    with serving(mine, str(folder / "store.db"), "--silence", "0") as running:
+    with nursery.serving(mine, str(folder / "store.db"), "--silence", "0") as running:
         running.send("a", **as_json(frame))
         running.judged("a", 430)
         yield running
@@ -177,10 +177,9 @@ def test_what_is_not_there_is_a_page_too(server: Server) -> None:
 
 
 def test_without_keys_only_this_machine_may_ask_and_only_its_own_page_may_press(
-    models: Path, tmp_path: Path, fitted: Detector
+    nursery: Nursery, models: Path, tmp_path: Path
 ) -> None:
-    del fitted
-    with serving(models, str(tmp_path / "store.db"), "--no-keys") as server, browser_of(server) as client:
+    with nursery.serving(models, str(tmp_path / "store.db"), "--no-keys") as server, browser_of(server) as client:
         page = client.get("/maintenance")
         assert page.status_code == 200
         assert "Log out" not in page.text
@@ -207,13 +206,15 @@ def test_a_browser_without_a_cookie_cannot_have_made_a_form() -> None:
     Visitor(None, "x" * 43, False).check(fresh.token)
 
 
-def test_what_was_expected_is_what_detect_reconstructs(models: Path, tmp_path: Path, fitted: Detector) -> None:
+def test_what_was_expected_is_what_detect_reconstructs(
+    nursery: Nursery, models: Path, tmp_path: Path, fitted: Detector
+) -> None:
     frame = simulate(900, seed=5).frame
     frame.values[300:310, 1] = np.nan
     frame.values[700:760, 3] += 6 * frame.values[:, 3].std() + 1
     names = [frame.channels[1], frame.channels[3]]
     mine = shutil.copytree(models, tmp_path / "models")
-    with serving(mine, str(tmp_path / "store.db"), "--silence", "0", "--no-keys") as server:
+    with nursery.serving(mine, str(tmp_path / "store.db"), "--silence", "0", "--no-keys") as server:
         for first in range(0, 900, 75):
             server.send("a", **as_json(frame, first, first + 75))
         server.judged("a", 900)

@@ -81,6 +81,7 @@ class Feeder:
     url: str
     key: str
     works: tuple[Works, ...] = WORKS
+    clock: Callable[[], float] = time.time
     began: float = field(default_factory=lambda: time.time() - HISTORY * PERIOD)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -103,7 +104,7 @@ class Feeder:
 
     def send(self, client: "httpx.Client", one: Works) -> None:
         """All that is due of a works."""
-        due = int((time.time() - self.began) / PERIOD)
+        due = int((self.clock() - self.began) / PERIOD)
         while (first := self.sent[one.name]) < due:
             last = min(due, first + AT_ONCE, *(edge for edge in one.mute if edge > first))
             if not one.mute[0] <= first < one.mute[1]:

@@ -5,24 +5,16 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
-from ccmtad import Detector
 from ccmtad.cli.demo_live import HISTORY, WORKS, Feeder
 
-from ..serve.server import PATIENCE, serving, until
-
-
-@pytest.fixture(scope="module")
-def fitted_models(fitted: Detector, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the model that the works are judged by."""
-    folder = tmp_path_factory.mktemp("models")
-    fitted.save(folder / "plant.ccm")
-    return folder
+from .server import PATIENCE, Nursery, until
 
 
 def test_a_longer_run_of_a_works_begins_like_a_shorter_one() -> None:
@@ -31,14 +23,16 @@ def test_a_longer_run_of_a_works_begins_like_a_shorter_one() -> None:
         assert (np.equal(long.values[:2_600], short.values[:2_600])).all()  # but for a fault that would be cut short
 
 
-def test_what_is_past_is_sent_at_once_and_nothing_while_a_works_is_silent(fitted_models: Path, tmp_path: Path) -> None:
+def test_what_is_past_is_sent_at_once_and_nothing_while_a_works_is_silent(
+    nursery: Nursery, models: Path, sqlite: str
+) -> None:
     silent = next(one for one in WORKS if one.mute[1])
-    with serving(fitted_models, str(tmp_path / "store.db"), "--silence", "0") as server:
+    with nursery.serving(models, sqlite, "--silence", "0") as server:
         feeder = Feeder(server.url, server.key, (WORKS[1], silent))
         for one in feeder.works:
             feeder.send(server.client, one)
             server.judged(one.name, HISTORY)
-        feeder.began -= 1_000.0  # much later
+        feeder.clock = lambda: time.time() + 1_000.0  # much later
         feeder.send(server.client, silent)
         rows = server.get(f"/v1/entities/{silent.name}")["rows"]
         assert rows == feeder.sent[silent.name] - (silent.mute[1] - silent.mute[0]) > HISTORY
