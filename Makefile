@@ -10,10 +10,14 @@ ifneq ($(wildcard ../shared/datasets),)
 export CCMTAD_DATA ?= $(abspath ../shared/datasets)
 endif
 
-.PHONY: demo test test-all lint bench docs picture lock sbom clean
+.PHONY: demo demo-live test test-all lint bench docs picture lock sbom clean
 
 demo: $(STAMP)
 	$(BIN)/ccmtad demo --out demo
+
+# The service and its page, fed by simulated works, until Ctrl-C.
+demo-live: $(STAMP)
+	$(BIN)/ccmtad demo --live
 
 # Side by side, each file in one process: its tests share what it has fitted.
 test: lint

@@ -2,9 +2,11 @@
 
 import io
 import os
+import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,3 +49,19 @@ def telemanom() -> Callable[[str], tuple[NDArray[np.float64], NDArray[np.float64
         return parts[0], parts[1]
 
     return load
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real one."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no browser: install Chromium (Debian: apt-get install chromium) to open pages in one")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield running
+        running.close()

@@ -27,7 +27,7 @@ from .wording import span, stamp
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["compare", "detect", "in_order", "losses", "normal", "tails"]
+__all__ = ["compare", "detect", "in_order", "losses", "normal", "reconstruct", "tails"]
 
 Errors = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -185,7 +185,7 @@ class _Judging:
             health=scores.health,
             learnt=model.learnt,
             _blame=partial(_blame, self.engine, model, series, frame),
-            _reconstruct=partial(_reconstruct, self.engine, model, series),
+            _reconstruct=partial(reconstruct, self.engine, model, series),
         )
 
     def _events(self, spans: Sequence[events.Span]) -> Iterator[Event]:
@@ -264,7 +264,7 @@ def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:
+def reconstruct(engine: Reconstructor, model: Model, series: Series, first: int, last: int) -> NDArray[np.float64]:
     """(rows, channels) of the input rows `first` to `last`, in the input's units; NaN where they are not judged."""
     out = np.full((last - first + 1, series.rows.shape[1]), np.nan)
     judged = series.ends[(series.kept[series.ends] >= first) & (series.kept[series.ends] <= last)]

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -143,21 +141,6 @@ def test_nothing_found_is_said(fitted: Detector) -> None:
 def test_an_unwritable_place_is_an_error(found: Detection, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="path must be writable"):
         report.save(found, tmp_path / "none" / "report.html")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no browser: install Chromium (Debian: apt-get install chromium) to open the report in one")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        yield running
-        running.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -31,11 +31,22 @@ def demo(
             "--out", "-o", help="Folder for normal.csv, recent.csv, plant.ccm and report.html.", show_default=False
         ),
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Serve six simulated works that break now and then, with a page to look at.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the live page; 0 takes a free one.")] = 8787,
 ) -> None:
     """Simulate a water works, learn its normal operation, and find the faults.
 
+    With `--live`, watch it happen on the page of the service, until Ctrl-C.
+
     Example: `ccmtad demo --out demo`
     """
+    if live:
+        from .demo_live import run_live
+
+        run_live(seed, port, out)
+        return
     try:
         from ..bench import plant  # imported here: the help text needs none of it
     except ImportError as error:

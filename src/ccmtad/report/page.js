@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)");
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const drawn = new Map(); // element id -> figure name
   const config = { responsive: true, displaylogo: false, displayModeBar: false };
@@ -39,14 +38,9 @@
     draw("close-up", "event-" + number);
   }
 
-  function light(theme) {
-    root.dataset.theme = theme;
+  document.addEventListener("theme", () => {
     for (const [place, name] of drawn) draw(place, name);
-  }
-
-  light(dark.matches ? "dark" : "light");
-  dark.addEventListener("change", () => light(dark.matches ? "dark" : "light"));
-  document.getElementById("theme").addEventListener("click", () => light(root.dataset.theme === "dark" ? "light" : "dark"));
+  });
 
   for (const name of ["score", "shares", "pulse", "clusters"]) draw(name, name);
   const score = document.getElementById("score");

@@ -1,10 +1,9 @@
 """The report: figures and tables put into one page."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..files import write
 from ..results import EVENT_COLUMNS, Detection, Event
 from ..settings import Settings
 from ..wording import moment, span, stamp
-from .text import in_html
+from .jinja import environment
 from .thin import drawable
 
 if TYPE_CHECKING:
@@ -28,6 +27,18 @@ CLOSE_UPS = 40  # events, the most severe ones, that are drawn one by one
 LISTED = 500  # events in the table
 
 
+@dataclass(frozen=True)
+class Told:
+    """An event as the page tells it."""
+
+    number: int  # from 1
+    cells: tuple[tuple[str, str], ...]  # titles and texts
+    drawn: bool
+    accepted: str  # rows after which its level was taken for the new normal; "" where it was not
+    began: str
+    severity: str
+
+
 def save(result: Detection, path: str | Path, *, title: str = "Anomaly report") -> None:
     """Writes the report of a detection, whole or not at all."""
     write(html(result, title=title).encode("utf-8"), path)
@@ -36,6 +47,7 @@ def save(result: Detection, path: str | Path, *, title: str = "Anomaly report") 
 def html(result: Detection, *, title: str = "Anomaly report") -> str:
     """The report of a detection as one page."""
     try:
+        from markupsafe import Markup
         from plotly.offline import get_plotlyjs
 
         from . import figures
@@ -43,7 +55,6 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
         raise MissingExtraError(f"reports need {error.name}: pip install 'ccmtad[report]'") from error
     severe = sorted(range(len(result.events)), key=lambda i: -result.events[i].severity)
     drawn = sorted(severe[:CLOSE_UPS])
-    shown = sorted(severe[:LISTED])
     pictures = {
         "score": figures.score(result),
         "shares": figures.health_share(result),
@@ -51,24 +62,39 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
         "clusters": figures.clusters(result),
         **{f"event-{i + 1}": figures.event(result, result.events[i]) for i in drawn},
     }
-    here = files(__package__)
-    page = Template(here.joinpath("page.html").read_text(encoding="utf-8"))
-    return page.substitute(
-        title=in_html(title),
-        style=here.joinpath("page.css").read_text(encoding="utf-8"),
-        script=here.joinpath("page.js").read_text(encoding="utf-8"),
-        plotly=get_plotlyjs(),
-        figures=_json(pictures),
-        summary=_summary(result),
-        thinned=_thinned(result, figures.POINTS),
-        events=_events(result, shown, set(drawn)),
-        closeups=_closeups(result, drawn),
-        health=in_html(f"{result.health.state}: {result.health.advice}"),
-        state=result.health.state,
-        clusters=_clusters(result),
-        settings=_settings(result),
-        version=__version__,
+    events = [_told(result, i, i in drawn) for i in sorted(severe[:LISTED])]
+    learnt = result.learnt
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            title=title,
+            style=Markup(_file("pieces/shared.css") + _file("page.css")),
+            script=Markup(_file("pieces/theme.js") + _file("page.js")),
+            plotly=Markup(get_plotlyjs()),
+            figures=Markup(_json(pictures)),
+            tiles=_tiles(result),
+            span=_span(result),
+            thinned=_thinned(result, figures.POINTS),
+            events=events,
+            left_out=f"{len(severe) - len(events):,}" if len(severe) > len(events) else "",
+            options=[one for one in events if one.drawn],
+            worst=severe[0] + 1 if severe else 0,
+            found=len(severe),
+            window=learnt.settings.window,
+            health=result.health,
+            clusters=learnt.clusters,
+            correlated=learnt.correlation is not None,
+            facts=f"alpha {learnt.alpha:.4g}, threshold {result.threshold:.4g}, calibrated on {learnt.references:,} "
+            "normal losses",
+            settings=_settings(result),
+            version=__version__,
+        )
     )
+
+
+def _file(path: str) -> str:
+    return files(__package__).joinpath(path).read_text(encoding="utf-8")
 
 
 def _json(pictures: "dict[str, go.Figure | None]") -> str:
@@ -77,9 +103,9 @@ def _json(pictures: "dict[str, go.Figure | None]") -> str:
     return "{" + ",".join(parts).replace("<", "\\u003c") + "}"
 
 
-def _summary(found: Detection) -> str:
+def _tiles(found: Detection) -> list[tuple[str, str, str]]:
     rows, events = len(found), found.events
-    tiles = [
+    return [
         ("events", f"{len(events):,}", f"{sum(one.open for one in events)} still open" if events else "nothing to see"),
         ("rows in alarm", f"{found.alarm.mean():.2%}", f"{int(found.alarm.sum()):,} of {rows:,}"),
         (
@@ -88,17 +114,9 @@ def _summary(found: Detection) -> str:
             "the largest error, in usual ones",
         ),
         ("channels", f"{len(found.channels)}", f"in {len(found.learnt.clusters)} clusters"),
-        ("budget", in_html(found.learnt.allowed), _support(found)),
+        ("budget", found.learnt.allowed, _support(found)),
         ("calibration", found.health.state, "see below"),
     ]
-    return (
-        "".join(
-            f'<div class="tile"><span class="name">{name}</span><span class="value">{value}</span>'
-            f'<span class="aside">{aside}</span></div>'
-            for name, value, aside in tiles
-        )
-        + f'<p class="span">{_span(found)}</p>'
-    )
 
 
 def _span(found: Detection) -> str:
@@ -130,84 +148,29 @@ def _thinned(found: Detection, points: int) -> str:
     return f"Drawn from the smallest and the largest score of every {rows:,} rows: no peak is left out."
 
 
-def _events(found: Detection, shown: list[int], drawn: set[int]) -> str:
-    if not shown:
-        return "<p>Nothing was beyond its limits.</p>"
-    rows = "".join(_row(found, i, i in drawn) for i in shown)
-    head = "".join(f"<th>{name}</th>" for name in ("#", *(title for title, _ in _cells(found, found.events[0]))))
-    more = len(found.events) - len(shown)
-    note = f"<p>{more:,} less severe events are left out here.</p>" if more else ""
-    return f'<table class="events"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}'
+def _told(found: Detection, number: int, drawn: bool) -> Told:
+    one, accept = found.events[number], found.learnt.settings.accept
+    return Told(
+        number + 1, _cells(found, one), drawn, f"{accept:,}" if found.accepted(one) else "",
+        moment(one.start, one.start_time), f"{one.severity:.3g}",
+    )  # fmt: skip
 
 
-def _row(found: Detection, number: int, drawn: bool) -> str:
-    one = found.events[number]
-    label = f'<button type="button" data-event="{number + 1}">{number + 1}</button>' if drawn else f"{number + 1}"
-    cells = (("#", label), *_cells(found, one))
-    return "<tr>" + "".join(f'<td data-label="{name}"><span>{cell}</span></td>' for name, cell in cells) + "</tr>"
-
-
-def _cells(found: Detection, one: Event) -> list[tuple[str, str]]:
+def _cells(found: Detection, one: Event) -> tuple[tuple[str, str], ...]:
     """What is told of an event, and how long it lasted."""
     cells = []
     for column in EVENT_COLUMNS:
-        if not column.title:
-            continue
-        cell = in_html(column.text(one))
-        if column.name == "end" and found.accepted(one):
-            cell += f"<br><small>after {found.learnt.settings.accept:,} rows taken for the new normal</small>"
-        cells.append((column.title, cell))
+        if column.title:
+            cells.append((column.title, column.text(one)))
         if column.name == "end":
             cells.append(("lasted", _lasted(found, one)))
-    return cells
+    return tuple(cells)
 
 
-def _closeups(found: Detection, drawn: list[int]) -> str:
-    if not drawn:
-        return ""
-    worst = max(drawn, key=lambda i: found.events[i].severity)
-    options = "".join(
-        f'<option value="{i + 1}"{" selected" * (i == worst)}>{_option(found.events[i], i + 1)}</option>' for i in drawn
-    )
-    note = "" if len(drawn) == len(found.events) else f" The {len(drawn)} most severe events are drawn."
-    return (
-        "<section><h2>One event up close</h2><p>The most blamed channels as they were, and as the network "
-        f"reconstructed them from the {found.learnt.settings.window} rows up to each, in the units of the data; of "
-        "long events the extremes of every stretch. Shaded: the event, its start and end corrected in "
-        f'hindsight. Red line: the moment of the alarm.{note}</p><label class="pick">Event <select id="pick">{options}'
-        '</select></label><div class="figure" id="close-up"></div></section>'
-    )
-
-
-def _option(one: Event, number: int) -> str:
-    return f"{number}: {in_html(moment(one.start, one.start_time))}, severity {one.severity:.3g}"
-
-
-def _clusters(found: Detection) -> str:
-    groups = "".join(
-        f"<li><b>{i}</b> {in_html(', '.join(group))}</li>" for i, group in enumerate(found.learnt.clusters, 1)
-    )
-    kept = (
-        ""
-        if found.learnt.correlation is not None
-        else "<p>This model file is an older one and has no correlations.</p>"
-    )
-    return f'{kept}<ol class="groups">{groups}</ol>'
-
-
-def _settings(found: Detection) -> str:
-    usual, learnt = asdict(Settings()), found.learnt
-    rows: list[tuple[str, Any, bool]] = [
-        (name, value, value != usual[name]) for name, value in asdict(learnt.settings).items()
-    ]
-    cells = "".join(
-        f"<div{' class=changed' * changed}><dt>{name}</dt><dd>{in_html(str(value))}</dd></div>"
-        for name, value, changed in rows
-    )
-    facts = (
-        f"alpha {learnt.alpha:.4g}, threshold {found.threshold:.4g}, calibrated on {learnt.references:,} normal losses"
-    )
-    return f"<p>{facts}. Settings other than the defaults are bold.</p><dl class=settings>{cells}</dl>"
+def _settings(found: Detection) -> list[tuple[str, Any, bool]]:
+    """Name, value, and whether it is another than the default."""
+    usual = asdict(Settings())
+    return [(name, str(value), value != usual[name]) for name, value in asdict(found.learnt.settings).items()]
 
 
 def _lasted(found: Detection, one: Event) -> str:

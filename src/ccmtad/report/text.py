@@ -1,15 +1,10 @@
-"""Names and other words of the data, as they may stand in a page and in its pictures."""
+"""Names and other words of the data, as they may stand in a picture of a page."""
 
 from html import escape
 
 from ..wording import printable
 
-__all__ = ["in_html", "in_picture"]
-
-
-def in_html(text: str) -> str:
-    """In an element or an attribute."""
-    return escape(printable(text))
+__all__ = ["in_picture"]
 
 
 def in_picture(text: str) -> str:

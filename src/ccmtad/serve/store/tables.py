@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 __all__ = [
     "alerts", "deliveries", "entities", "events", "keys", "log", "metadata", "models", "notices", "processes", "scores",
-    "snapshots", "webhooks", "windows", "words",
+    "sessions", "snapshots", "webhooks", "windows", "words",
 ]  # fmt: skip
 
 metadata = MetaData(
@@ -179,6 +179,15 @@ keys = Table(
     Column("scopes", Text, nullable=False),
     Column("made", BigInteger, nullable=False),
     Column("revoked", BigInteger),
+)
+
+# Who is logged in to the page: of what the cookie holds, only a digest is kept.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("key", Text, nullable=False),  # the id of the key that was shown
+    Column("ends", BigInteger, nullable=False),
 )
 
 # Uploaded ones; those of the folder stay there.
