@@ -94,6 +94,7 @@ MODELS: dict[str, Spoil] = {
     "feedback is text": lambda _, f: f.update(feedback="abc"),
     "feedback of a size of 1e308": lambda _, f: f["feedback"][0].update(severity=1e308),
     "feedback in a time zone": lambda _, f: f["feedback"][0].update(start="2026-01-01T00:00:00-01:00"),
+    "feedback in a time zone of one letter": lambda _, f: f["feedback"][0].update(start="2026-01-01 00:00z"),
     "feedback at no time": lambda _, f: f["feedback"][0].update(start="soon"),
     "feedback on half a character": lambda _, f: f["feedback"][0].update(event="\udcff"),
 }
