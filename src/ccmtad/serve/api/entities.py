@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sqlalchemy import select
 
 from ..bodies import time_of
-from ..expected import expected
 from ..names import check_entity
 from ..refusal import Refusal
 from ..store import queries
@@ -79,30 +78,6 @@ def show_rows(
     wanted = _wanted(channels, names)
     shown = {name: [] if values is None else _numbers(values[:, names.index(name)]) for name in wanted}
     return {"row": places.tolist(), "time": queries.stamps(times), "values": shown, "next": following}
-
-
-@router.get("/entities/{entity}/expected", summary="Observed and expected values")
-def show_expected(
-    request: Request, entity: str, _: Reader, start: When = None, end: When = None, channels: Channels = None
-) -> dict[str, Any]:
-    """By channel from `start` to `end`: what came, what the network made of the rows up to then, and the usual error.
-
-    Of a longer range, the last 5,000 rows. Expected is null where a row could not be judged.
-    """
-    service = service_of(request)
-    model = service.model_of(check_entity(entity), None).model
-    wanted = _wanted(channels, model.channels)
-    with service.store.read() as connection:
-        found = expected(connection, model, number_of(connection, entity), *span(start, end))
-    shown = {}
-    for name in wanted:
-        place = model.channels.index(name)
-        shown[name] = {
-            "observed": _numbers(found.observed[:, place]),
-            "expected": _numbers(found.expected[:, place]),
-            "usual_error": float(found.usual[place]),
-        }
-    return {"row": found.rows.tolist(), "time": queries.stamps(found.times), "channels": shown}
 
 
 def _wanted(asked: list[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
