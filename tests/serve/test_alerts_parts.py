@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,6 +27,7 @@ from ccmtad.serve.store.outbox import Standing
 from ccmtad.serve.store.store import Store
 from ccmtad.serve.store.tables import deliveries, entities, processes
 
+from .conftest import empty_store
 from .receiver import receiving
 
 STYLE = Style("http://plant:8787", 10.0)
@@ -298,3 +300,17 @@ def test_entities_beyond_the_most_have_no_metrics_of_their_own() -> None:
     text = metrics.text().decode()
     assert text.count("ccmtad_alarm{") == MOST_ENTITIES
     assert "ccmtad_entities_without_metrics 7.0" in text
+
+
+def test_a_process_is_not_taken_for_one_of_another_schema(kept: Store, tmp_path: Path) -> None:
+    """Else the entities of one that was killed would have no owner until its lease is over."""
+    with empty_store(kept.dialect.name, tmp_path / "..") as url:
+        other = Store(url.replace("store.db", f"{tmp_path.name}.db"))
+        mine = kept.dialect.hold(kept.engine, 1)
+        theirs = other.dialect.hold(other.engine, 1)
+        assert mine is not None
+        assert theirs is not None
+        assert kept.dialect.hold(kept.engine, 1) is None
+        mine.release()
+        theirs.release()
+        other.close()

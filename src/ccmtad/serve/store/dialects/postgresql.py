@@ -7,7 +7,7 @@ from . import Hold
 
 __all__ = ["POSTGRESQL"]
 
-NUMBERS = 0x63636D74  # "ccmt": what tells our locks from those of others
+OURS = "hashtext('ccmtad ' || current_schema())"  # what tells our locks from those of others, of other schemas too
 TURN = -1  # the lock that hands out numbers
 FULL = ("53100", "53200")  # the disk, the memory of the server
 LIVES = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
@@ -42,12 +42,12 @@ class Postgresql:
 
     def in_turn(self, connection: Connection) -> None:
         """A lock until the end of the transaction: who takes a number later commits later."""
-        connection.execute(text("SELECT pg_advisory_xact_lock(:a, :b)"), {"a": NUMBERS, "b": TURN})
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({OURS}, :number)"), {"number": TURN})
 
     def hold(self, engine: Engine, number: int) -> Hold | None:
         """An advisory lock of a session of its own."""
         connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        got = connection.execute(text("SELECT pg_try_advisory_lock(:a, :b)"), {"a": NUMBERS, "b": number}).scalar()
+        got = connection.execute(text(f"SELECT pg_try_advisory_lock({OURS}, :number)"), {"number": number}).scalar()
         if not got:
             connection.close()
             return None
