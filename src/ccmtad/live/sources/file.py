@@ -185,7 +185,7 @@ class FollowedFile:
         self._at(new, Place(), copy=copy, carried=self.carried + rest)
 
     def _known(self, file: Content) -> Known:
-        return Known.at(file.inode, self.trail.place, file.status().st_size)
+        return Known.at(file.inode, self.trail.place, file.status().st_size, self.trail.begin)
 
     def _remember(self, known: Known) -> None:
         """The last ones read, and of those before them what is still there."""

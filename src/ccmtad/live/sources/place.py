@@ -88,12 +88,12 @@ class Trail:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.offset = place.position  # after all that was read
-        self._begin, self._near = place.head, place.tail  # the first bytes read, and the last
+        self.begin, self._near = place.head, place.tail  # the first bytes read, and the last
 
     def took(self, chunk: bytes) -> None:
         """Read on, where it had stopped."""
         end = chunk.rfind(b"\n") + 1
-        self._begin += chunk[: LOOK - len(self._begin)]
+        self.begin += chunk[: LOOK - len(self.begin)]
         if end:
             self._stand(self.offset + end, chunk[max(end - LOOK, 0) : end])
         self.offset += len(chunk)
@@ -108,4 +108,4 @@ class Trail:
         return content.read(len(self._near), self.offset - len(self._near)) == self._near
 
     def _stand(self, position: int, more: bytes) -> None:
-        self.place = Place(position, self._begin[:position], (self._near + more)[-LOOK:])
+        self.place = Place(position, self.begin[:position], (self._near + more)[-LOOK:])

@@ -77,10 +77,12 @@ class Known:
     telling: bool = False  # whether what it holds tells it from others
 
     @classmethod
-    def at(cls, inode: int, place: Place, stored: int) -> "Known":
-        """Read up to a place; it has so many bytes."""
-        told = (place.position, digest(place.tail)) if place.telling else (stored, "")
-        return cls(inode, len(place.head), digest(place.head), *told, place.telling)
+    def at(cls, inode: int, place: Place, stored: int, begin: bytes = b"") -> "Known":
+        """Read up to a place; it has so many bytes, and begins so: half a line counts too, where there is no more."""
+        if place.telling:
+            return cls(inode, len(place.head), digest(place.head), place.position, digest(place.tail), telling=True)
+        head = begin or place.head
+        return cls(inode, len(head), digest(head), stored)
 
     @classmethod
     def left_out(cls, found: Found) -> "Known":
@@ -129,7 +131,7 @@ class Known:
     def _ends_in(self, stored: "Stored") -> bool:
         """Whether a packed file holds all that was read; or only that, as it was packed before more was written."""
         if not self.telling:
-            return stored.ends_at(self.size)
+            return (self.length > 0 or self.size == 0) and stored.ends_at(self.size)
         return self.tail != "" and stored.before(self.size) in (self.tail, None)
 
 
