@@ -7,7 +7,7 @@ from . import Hold
 
 __all__ = ["POSTGRESQL"]
 
-NUMBERS = 0x63636D74  # "ccmt": what tells our locks from those of others
+OURS = "hashtext('ccmtad ' || current_schema())"  # what tells the locks of this store from those of others
 TURN = -1  # the lock that hands out numbers
 FULL = ("53100", "53200")  # the disk, the memory of the server
 LIVES = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
@@ -42,12 +42,13 @@ class Postgresql:
 
     def in_turn(self, connection: Connection) -> None:
         """A lock until the end of the transaction: who takes a number later commits later."""
-        connection.execute(text("SELECT pg_advisory_xact_lock(:a, :b)"), {"a": NUMBERS, "b": TURN})
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({OURS}, :number)"), {"number": TURN})
 
     def hold(self, engine: Engine, number: int) -> Hold | None:
         """An advisory lock of a session of its own."""
         connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        got = connection.execute(text("SELECT pg_try_advisory_lock(:a, :b)"), {"a": NUMBERS, "b": number}).scalar()
+        asked = text(f"SELECT pg_try_advisory_lock({OURS}, :number)")
+        got = connection.execute(asked, {"number": number}).scalar()
         if not got:
             connection.close()
             return None
@@ -62,6 +63,9 @@ def _prepare(connection: object, _: object) -> None:
     cursor = connection.cursor()  # type: ignore[attr-defined]
     cursor.execute("SET synchronous_commit = on")
     cursor.execute("SET timezone = 'UTC'")
+    # Who stops in the middle of a transaction must not stop the others for ever.
+    cursor.execute("SET idle_in_transaction_session_timeout = '20s'")
+    cursor.execute("SET lock_timeout = '30s'")
     cursor.close()
     connection.commit()  # type: ignore[attr-defined]
 
