@@ -234,7 +234,7 @@ def many(kind: str, options: argparse.Namespace, models: Path) -> None:
     with fresh_store(kind, options.folder) as store, served(models, store) as service:
         loaded(service, "--seconds", "2", "--entities", "1", "--batch", "100", "--workers", "1")
         before = service.memory
-        loaded(service, "--seconds", "20", "--entities", "1000", "--workers", "16", "--name", "m")
+        loaded(service, "--seconds", "30", "--entities", "1000", "--batch", "10", "--workers", "64", "--name", "m")
         number = len(json.loads(service.get("/v1/entities?limit=1000"))["entities"])
         print(f"{kind}: memory {before:.0f} MiB with 1 entity, {service.memory:.0f} MiB with {number}", flush=True)
 

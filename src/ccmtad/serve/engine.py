@@ -263,29 +263,22 @@ class Engine:
         if not new:
             return
         with self.store.read() as connection:
-            known = rows_log.known(connection, new)
-        fresh = [name for name in new if name not in known]
-        if fresh:
-            with self.store.write() as connection:
-                self.lease.renew(connection)
-                room = self.settings.most_entities - rows_log.number(connection)
-                for name in fresh[: max(room, 0)]:
-                    self.owned.own(connection, name, wanted[name], time.time_ns())
-            for name in fresh[max(room, 0) :]:
-                new.remove(name)
-                text = f"there are {self.settings.most_entities:,} entities already"
-                self._refuse(name, Refusal(409, "too-many-entities", text))
-        usable = [name for name in new if name not in known or known[name].model in self.models]
-        ours = self.owned.claim(usable)
-        for name in set(new) - ours:
-            if name not in usable:
-                text = f"entity {name!r} belongs to model {known[name].model!r}, which is not here"
+            known, owners = rows_log.known(connection, new), self.lease.owners(connection, new)
+            room = self.settings.most_entities - rows_log.number(connection)
+        fresh = {name: wanted[name] for name in new if name not in known}
+        for name in list(fresh)[max(room, 0) :]:
+            del fresh[name]
+            text = f"there are {self.settings.most_entities:,} entities already"
+            self._refuse(name, Refusal(409, "too-many-entities", text))
+        for name, row in known.items():
+            if row.model not in self.models:
+                text = f"entity {name!r} belongs to model {row.model!r}, which is not here"
                 self._refuse(name, Refusal(409, "no-model", text))
-                continue
-            with self.store.read() as connection:
-                owner = self.lease.owner(connection, name)
+        free = [name for name in known if known[name].model in self.models and name not in owners]
+        ours = self.owned.claim(free, fresh) if free or fresh else set()
+        for name in {*owners, *free, *fresh} - ours:
             text = f"entity {name!r} is owned by another process: send it there"
-            self._refuse(name, Refusal(421, "owned-elsewhere", text, retry=RETRY, owner=owner))
+            self._refuse(name, Refusal(421, "owned-elsewhere", text, retry=RETRY, owner=owners.get(name)))
 
     def draft(self) -> None:
         """What is new, entity by entity, in the order it came."""

@@ -4,6 +4,7 @@ A process that is gone (its hold is free) or has not written for too long loses 
 transaction finds the row missing, and writes nothing: what it has in memory is another's now.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, or_, select, update
@@ -77,11 +78,12 @@ class Lease:
         taken = update(entities).where(entities.c.id == bindparam("one"), free).values(owner=self.id)
         return {one for one in wanted if connection.execute(taken, {"one": one}).rowcount}
 
-    def owner(self, connection: Connection, entity: str) -> str | None:
-        """Where the owner of an entity can be reached."""
+    def owners(self, connection: Connection, names: Sequence[str]) -> dict[str, str]:
+        """Where the owners of entities can be reached, as far as those are others."""
         both = entities.join(processes, processes.c.id == entities.c.owner)
-        found = select(processes.c.address).select_from(both).where(entities.c.name == entity)
-        return connection.execute(found).scalar()
+        found = select(entities.c.name, processes.c.address).select_from(both)
+        found = found.where(entities.c.name.in_(names), processes.c.id != self.id)
+        return {row.name: row.address for row in connection.execute(found)}
 
     def end(self) -> None:
         """All that was ours is free."""

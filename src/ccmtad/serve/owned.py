@@ -2,10 +2,11 @@
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import orjson
-from sqlalchemy import Connection, Row, exists, select
+from sqlalchemy import Row, exists, select
 
 from .. import snapshot
 from ..lanes import Lanes
@@ -29,6 +30,7 @@ __all__ = ["Owned"]
 
 log = logging.getLogger("ccmtad")
 
+SOME = 500  # entities that are claimed in one transaction
 HEALTH_EVERY = 1.0  # seconds between two looks at the health of an entity: it takes longer than a step
 
 
@@ -57,13 +59,15 @@ class Owned:
         with self.store.read() as connection:
             free = connection.execute(select(entities.c.name, entities.c.model).where(gone)).all()
         wanted = [row.name for row in free if row.model in self.models]
-        return len(self.claim(wanted)) if wanted else 0
+        return sum(len(self.claim(wanted[first : first + SOME])) for first in range(0, len(wanted), SOME))
 
-    def claim(self, names: Sequence[str]) -> set[str]:
-        """Those of these entities, which must be in the store, that are ours now; each goes on where it was."""
+    def claim(self, names: Iterable[str], new: Mapping[str, str] = MappingProxyType({})) -> set[str]:
+        """Those of these entities, and of new ones with their models, that are ours now; each goes on where it was."""
         with self.store.write() as connection:
             self.lease.renew(connection)
-            rows = rows_log.known(connection, names)
+            for name, model in new.items():
+                rows_log.make(self.store, connection, name, model, time.time_ns())
+            rows = rows_log.known(connection, [*names, *new])
             ours = self.lease.claim(connection, [row.id for row in rows.values()])
             rows = {name: row for name, row in rows.items() if row.id in ours}
         for name, row in rows.items():
@@ -216,7 +220,3 @@ class Owned:
                     entity.journal, entity.silence.open = Journal(entity.name), None
                     fresh.add(entity.id)
                     self.snap(entity)
-
-    def own(self, connection: Connection, name: str, model: str, at: int) -> None:
-        """A new entity in the store, which `claim` makes ours."""
-        rows_log.make(self.store, connection, name, model, at)
