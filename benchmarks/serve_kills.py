@@ -110,7 +110,9 @@ def kill(kind: str, kills: int, number: int, detector: Detector, models: Path, n
                     server.judged(one.name, server.get(f"/v1/entities/{one.name}")["rows"])
                 server.stop()
         spent = time.perf_counter() - began
-        report(kind, kills, load, Store(store), detector, spent)
+        opened = Store(store)
+        report(kind, kills, load, opened, detector, spent)
+        opened.close()
 
 
 def report(kind: str, kills: int, load: Load, store: Store, detector: Detector, spent: float) -> None:

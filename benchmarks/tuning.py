@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ccmtad import Settings
-from ccmtad.bench import inject
 from ccmtad.bench.datasets import Entity, find
-from ccmtad.bench.injected import schedule
+from ccmtad.bench.inject import Ground
 from ccmtad.bench.metrics import Prediction, figures, measure
 from ccmtad.bench.watching import Baseline
 from ccmtad.fit import TrainingSeries
@@ -66,15 +65,13 @@ def calibrated(series: TrainingSeries, variants: dict[str, dict[str, Any]]) -> d
 
 def injected(entity: Entity, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """As `bench run --inject` does."""
-    settings, values = Settings.of(seed=0), entity.train.values
-    cut = int(inject.FITTED * len(values))
-    begin = max(0, cut - inject.ROWS_TO_SETTLE)
-    faults = schedule(values[:cut], cut - begin + settings.window, len(values) - begin - inject.AFTER, 0)
-    faults = [one for one in faults if one.fault.name in FAULTS]
-    series = TrainingSeries.of(inject._part(entity.train, 0, cut), settings)
+    ground = Ground.of(entity.train, Settings.of(seed=0), 0)
+    if ground is None:
+        return {}
+    ground = replace(ground, faults=tuple(one for one in ground.faults if one.fault.name in FAULTS))
     return {
-        variant: inject._judged(watching, values[begin:], values[:cut], entity.train.channels, faults, cut - begin)
-        for variant, watching in calibrated(series, variants).items()
+        variant: ground.all_judged(watching)
+        for variant, watching in calibrated(TrainingSeries.of(ground.train, Settings.of(seed=0)), variants).items()
     }
 
 

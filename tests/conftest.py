@@ -1,7 +1,9 @@
 """Fixtures shared by all tests."""
 
+import fcntl
 import io
 import os
+import pickle
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,6 +22,25 @@ settings.register_profile("ccmtad", deadline=None, derandomize=True, max_example
 settings.load_profile("ccmtad")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The guides first: they take longest, one after the other. Begun last, all else would wait for them."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled(once: Callable[[str, Callable[[], Any]], Any]) -> None:
+    """Of processes that test side by side one compiles, where nothing is compiled yet; the others wait, and load it."""
+
+    def first_steps() -> None:
+        detector = Detector.load(Path(__file__).parent / "golden" / "watch-v1.ccm")
+        rows = np.zeros((50, len(detector.channels_)))
+        detector.detect(rows)
+        detector.stream().update(rows[0])
+
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        once("compiled", first_steps)
+
+
 @pytest.fixture(scope="session")
 def plant() -> Run:
     """Normal operation of the simulated plant."""
@@ -27,9 +48,30 @@ def plant() -> Run:
 
 
 @pytest.fixture(scope="session")
-def fitted(plant: Run) -> Detector:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[], Any]], Any]:
+    """Makes what has a name once for all processes that test side by side."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def made(name: str, make: Callable[[], Any]) -> Any:
+        kept = folder / f"{name}.pickle"
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes first makes it, the others wait
+            if not kept.exists():
+                value = make()
+                draft = kept.with_suffix(".draft")
+                draft.write_bytes(pickle.dumps(value))
+                draft.replace(kept)
+            return pickle.loads(kept.read_bytes())
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def fitted(plant: Run, once: Callable[[str, Callable[[], Any]], Any]) -> Detector:
     """A detector fitted on it, small enough to be quick. Treat as read-only."""
-    return Detector(epochs=3, width=32, seed=1).fit(plant.frame)
+    detector: Detector = once("fitted", lambda: Detector(epochs=3, width=32, seed=1).fit(plant.frame))
+    return detector
 
 
 @pytest.fixture(scope="session")

@@ -322,3 +322,79 @@ def assembled(
             row.append(max(numbers) if numbers else None)
         rows.append((number * period, row))
     return rows
+
+
+class Training:
+    """One network trained alone, a step at a time, by torch's own batch norm and Adam."""
+
+    def __init__(self, lesson: Any, epsilon: float = 1e-8) -> None:
+        import torch
+
+        from ccmtad.network.training import build
+
+        self.lesson, self.torch, self.steps = lesson, torch, 0
+        torch.manual_seed(lesson.settings.seed)
+        self.network = build(lesson.shape, lesson.settings)
+        self.order = torch.Generator()
+        self.order.set_state(torch.get_rng_state())
+        self.adam = torch.optim.Adam(self.network.parameters(), lr=lesson.settings.learning_rate, eps=epsilon)
+        self.rows = torch.as_tensor(lesson.rows)
+
+    def _loss(self, ends: Any) -> Any:
+        window = self.lesson.settings.window
+        x = self.torch.stack([self.rows[end - window + 1 : end + 1] for end in ends])
+        return ((self.network(x) - x[:, -1]) ** 2).mean()
+
+    def epoch(self, number: int) -> float:
+        size, total = self.lesson.settings.batch_size, 0.0
+        for group in self.adam.param_groups:
+            group["lr"] = self.lesson.settings.learning_rate * 0.9 ** max(0, number - 3)
+        self.network.train()
+        ends = self.lesson.training[self.torch.randperm(len(self.lesson.training), generator=self.order).numpy()]
+        for first in range(0, len(ends), size):
+            batch = ends[first : first + size]
+            loss = self._loss(batch)
+            self.adam.zero_grad()
+            loss.backward()
+            self.adam.step()
+            self.steps += 1
+            total += float(loss.detach()) * len(batch)
+        return total / len(ends)
+
+    def check(self) -> float:
+        self.network.eval()
+        with self.torch.no_grad():
+            return float(self._loss(self.lesson.validation))
+
+    @property
+    def tensors(self) -> dict[str, Any]:
+        """As they are, unrounded."""
+        return {
+            name: tensor.detach().numpy()
+            for name, tensor in self.network.state_dict().items()
+            if not name.endswith("num_batches_tracked")
+        }
+
+
+def guessed(rows: NDArray[np.float64], channel: int, ridge: float) -> tuple[NDArray[np.float64], float]:
+    """Ridge regression of one channel on the others, those that never move left out: a weight for each, and a bias."""
+    moving = [c for c in range(rows.shape[1]) if c != channel and rows[:, c].std() > 1e-6]
+    weight = np.zeros(rows.shape[1])
+    unit = rows[:, moving].std(axis=0)
+    alike = (rows[:, moving] - rows[:, moving].mean(axis=0)) / unit
+    target = rows[:, channel] - rows[:, channel].mean()
+    penalty = ridge * len(rows) * np.eye(len(moving))
+    weight[moving] = np.linalg.solve(alike.T @ alike + penalty, alike.T @ target) / unit
+    return weight, float(rows[:, channel].mean() - rows.mean(axis=0) @ weight)
+
+
+def astray(off: Sequence[float], limit: float) -> list[bool]:
+    """Whether a channel is astray in each row: by the average of some fifty rows, and by that of the last few."""
+    told, average, lately = [], 0.0, 0.0
+    for one in off:
+        counted = one if abs(one) <= 15 * limit else math.copysign(15 * limit, one)
+        average = 0.98 * average + 0.02 * counted
+        lately = 0.75 * lately + 0.25 * math.copysign(min(abs(one), abs(average)), one)
+        still = math.copysign(1.0, average) * lately > 0.4 * abs(average)
+        told.append(abs(average) > limit and still)
+    return told

@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ccmtad import ChannelError, Frame, InputError
+from ccmtad import ChannelError, Detector, Frame, InputError
+from ccmtad.results import plain, said_of
 
 TIMES = pd.date_range("2026-03-01", periods=3, freq="min")
 EXPECTED = np.array("2026-03-01T00:00", dtype="datetime64[ns]") + np.arange(3) * np.timedelta64(60_000_000_000, "ns")
@@ -187,3 +188,103 @@ def test_a_frame_is_a_copy_of_the_callers_array() -> None:
     frame = Frame.of(rows)
     rows[0, 0] = 9.0
     assert frame.values[0, 0] == 0.0
+
+
+HOURS = pd.date_range("2026-10-24 20:00", periods=600, freq="5min", tz="Europe/Berlin")
+WAVES = np.column_stack([np.sin(np.arange(600) / 9), np.cos(np.arange(600) / 9)])
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Detector:
+    return Detector(epochs=1, width=4, window=4, blocks=1).fit(pd.DataFrame(WAVES, columns=["a", "b"], index=HOURS))
+
+
+def test_an_answer_to_a_table_with_a_time_zone_joins_with_it(tiny: Detector) -> None:
+    table = pd.DataFrame(WAVES, columns=["a", "b"], index=HOURS)
+    joined = table.join(tiny.detect(table).to_frame())
+    assert joined.score.notna().all()
+    assert str(joined.index.tz) == "Europe/Berlin"
+    in_column = table.rename_axis("when").reset_index()
+    assert in_column.merge(tiny.detect(in_column).to_frame(), left_on="when", right_index=True).shape == (600, 9)
+    for unit in ("ms", "us", "ns"):
+        polars = pl.from_pandas(in_column).with_columns(pl.col("when").dt.cast_time_unit(unit))
+        answer = tiny.detect(polars).to_frame()
+        assert answer.schema["when"] == polars.schema["when"]
+        assert polars.join(answer, on="when").height == 600
+    naive = table.tz_convert("UTC").tz_localize(None)
+    assert tiny.detect(naive).to_frame().index.tz is None
+    offsets = table.tz_convert("Etc/GMT-2")
+    assert offsets.join(tiny.detect(offsets).to_frame()).score.notna().all()
+
+
+def test_events_are_told_in_the_zone_that_times_came_in(tiny: Detector) -> None:
+    values = WAVES.copy()
+    values[300:310] = 50.0
+    (event, *_) = tiny.detect(pd.DataFrame(values, columns=["a", "b"], index=HOURS)).events
+    assert event.zone == "Europe/Berlin"
+    told = plain(event)
+    assert told["start_time"] == HOURS[event.start].isoformat()
+    assert told["id"].endswith("Z")
+    said = said_of(told, "confirmed", "2026-01-01T00:00:00Z")
+    assert said.start == event.verdict("confirmed", "x").start
+    assert said.start is not None
+    assert said.start.endswith("Z")
+
+
+def test_numpy_rows_may_come_with_times_beside_them(tiny: Detector) -> None:
+    expected = Frame.of(pd.DataFrame(WAVES, index=HOURS)).times
+    assert expected is not None
+    for times in (HOURS, HOURS.to_series(), list(HOURS), expected, expected.astype("datetime64[s]")):
+        np.testing.assert_array_equal(Frame.of(WAVES, times=times).times, expected)
+    np.testing.assert_array_equal(Frame.of(WAVES, times=expected.astype(np.int64) / 1e9).times, expected)
+    np.testing.assert_array_equal(Frame.of(WAVES, times=[str(one) for one in HOURS]).times, expected)
+    assert Frame.of(WAVES, times=HOURS).zone == "Europe/Berlin"
+    found = tiny.detect(WAVES, times=HOURS)
+    assert (found.zone, str(found.to_frame().index.tz)) == ("Europe/Berlin", "Europe/Berlin")
+    fitted = Detector(epochs=1, width=4, window=4, blocks=1).fit(
+        WAVES, times=HOURS, exclude=[("2026-10-25 01:00", "2026-10-25 04:00")]
+    )
+    assert fitted.model_.period == 300.0
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (HOURS[:-1], "times must hold one for each of the 600 rows; got shape \\(599,\\)"),
+        (np.full(600, 1e12), "times must be seconds from 1678 to 2261; got 1000000000000.0 in row 0"),
+        (5, "times must be a list or array"),
+        ("2026", "times must be a list or array"),
+        (["soon"] * 600, "time must be a datetime, an ISO date and time"),
+        ([None] * 600, "times must have a time from 1678 to 2261 in every row; it has none in row 0"),
+        (np.full(600, np.datetime64("NaT")), "it has none in row 0"),
+    ],
+)
+def test_times_that_are_none_are_refused(times: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Frame.of(WAVES, times=times)
+
+
+def test_times_beside_times_are_one_too_many() -> None:
+    with pytest.raises(InputError, match="times must be None for table with times of its own"):
+        Frame.of(pd.DataFrame(WAVES, index=HOURS), times=HOURS)
+
+
+def test_a_lazy_table_is_collected() -> None:
+    lazy = pl.DataFrame({"time": HOURS.tz_convert("UTC").tz_localize(None), "a": WAVES[:, 0]}).lazy()
+    frame = Frame.of(lazy.with_columns(b=pl.col("a") * 2))
+    assert (frame.channels, len(frame)) == (("a", "b"), 600)
+    with pytest.raises(InputError, match="table must be a lazy table that can be collected"):
+        Frame.of(lazy.select("nothing"))
+
+
+def test_a_channel_may_be_missing_where_that_is_allowed(tiny: Detector, caplog: pytest.LogCaptureFixture) -> None:
+    table = pd.DataFrame({"a": WAVES[:, 0], "new": 1.0}, index=HOURS)
+    with pytest.raises(
+        ChannelError, match="missing: 'b'; not fitted: 'new': allow_missing=True judges the others alone"
+    ):
+        tiny.detect(table)
+    found = tiny.detect(table, allow_missing=True)
+    assert "'b' missing: judged without, as a lost signal; 'new' not fitted: left out" in caplog.text
+    assert [(one.kind, one.channels) for one in found.events if one.kind == "signal lost"] == [("signal lost", ("b",))]
+    with pytest.raises(ChannelError, match="missing: 'a', 'b'; not fitted: 'new'$"):
+        tiny.detect(table[["new"]], allow_missing=True)

@@ -12,6 +12,7 @@ import pytest
 
 from ccmtad import Detector, FileError, InputError, SettingError, Settings, files, model_file, snapshot
 from ccmtad.model import check_state
+from ccmtad.score.signals import KNOWN_VALUE, OFF
 from ccmtad.tables import read
 from tests.fuzz.cases import KINDS, run
 from tests.fuzz.victims import Victims
@@ -89,6 +90,9 @@ MODELS: dict[str, Spoil] = {
     "a device that is half a character": lambda _, f: f["settings"].update(device="\ud800"),
     "a limit of nothing": lambda a, _: [a[name].fill(0) for name in ("tails.start", "tails.least", "tails.most")],
     "a middle at infinity": lambda a, _: a["tails.middle"].fill(np.inf),
+    "a channel that guesses itself": lambda a, _: np.fill_diagonal(a["guess.weight"], 0.5),
+    "a guess of 1e308": lambda a, _: a["guess.bias"].fill(1e308),
+    "guesses of half the channels": lambda a, _: a.update({"guess.weight": a["guess.weight"][:1]}),
     "a unit of nearly nothing": lambda a, _: a["combiner.unit"].fill(5e-324),
     "losses of 1e308": lambda a, _: a["calibration.reference"].fill(1e308),
     "feedback is text": lambda _, f: f.update(feedback="abc"),
@@ -118,7 +122,8 @@ STATES: dict[str, Spoil] = {
     "a time that is no time": lambda _, f: f["stream"].update(last_time=2**63),
     "a negative error": lambda a, _: a["peaks"].fill(-1.0),
     "levels not in order": lambda a, _: a["settling"].__setitem__((0, 0), 700.0),
-    "excursions of the far future": lambda a, _: a["traces"].__setitem__((4, 0), 1e308),
+    "excursions of the far future": lambda a, _: a["traces"].__setitem__((KNOWN_VALUE, 0), 1e308),
+    "a channel astray by 1e308": lambda a, _: a["traces"].__setitem__((OFF, 0), 1e308),
     "a stream that is a list": lambda _, f: f.update(stream=[]),
     "tracks that are text": lambda _, f: f.update(tracks="ab"),
 }

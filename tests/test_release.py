@@ -12,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from .scripts import load
 from .test_package import ROOT, held
 
 APART = "torch"  # which one fits depends on the machine
@@ -82,6 +83,7 @@ def test_the_bill_of_materials_names_every_package_and_its_licence(tmp_path: Pat
     command = [
         tool,
         "environment",
+        "--gather-license-texts",  # some packages declare theirs only as text
         "--no-validate",
         "--pyproject",
         "pyproject.toml",
@@ -98,3 +100,27 @@ def test_the_bill_of_materials_names_every_package_and_its_licence(tmp_path: Pat
     for name, version in {**{name: one[0] for name, one in locked().items()}, APART: held()[APART]}.items():
         assert parts[canonicalize_name(name)]["version"].partition("+")[0] == version
         assert parts[canonicalize_name(name)]["licenses"], name
+
+
+def test_a_release_is_refused_until_all_that_belongs_to_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = load(".ci/release.py")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    package = tmp_path / "src" / "ccmtad"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text('__version__ = "0.2.0"\n')
+    (package / "model_file.py").write_text("VERSION = 3\n")
+    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 0.1.0\n")
+    for log in ("## Unreleased\n\n- 0.2.0\n", "## 0.2.01 (2026-12-01)\n"):
+        (tmp_path / "CHANGELOG.md").write_text(log)
+        with pytest.raises(SystemExit, match="CHANGELOG.md must have a section '## 0.2.0'; it has none"):
+            release.ready()
+    (tmp_path / "CHANGELOG.md").write_text("## Unreleased\n\n## 0.2.0 (2026-11-18)\n")
+    with pytest.raises(SystemExit, match="CITATION.cff must have the version 0.2.0; got 0.1.0"):
+        release.ready()
+    (tmp_path / "CITATION.cff").write_text("version: 0.2.0\n")
+    with pytest.raises(SystemExit, match="tests/golden/v3 must hold golden files; it is not there"):
+        release.ready()
+    (tmp_path / "tests" / "golden" / "v3").mkdir(parents=True)
+    assert release.ready() == ("0.2.0", tmp_path / "tests" / "golden" / "v3")

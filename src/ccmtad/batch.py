@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,16 +19,16 @@ from .network.engine import Reconstructor
 from .prepare import timeline, windows
 from .record import NEVER, readable
 from .results import Detection, Event
-from .score import events
+from .score import astray, events
 from .score.combine import Combiner, Way
-from .score.series import NO_ERRORS, Fold
-from .score.signals import KINDS
+from .score.series import NO_ERRORS, NO_ONE, Fold
+from .score.signals import KINDS, TO_BLAME
 from .settings import Settings
 from .wording import span, stamp
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["compare", "detect", "in_order", "losses", "normal", "reconstruct", "tails"]
+__all__ = ["compare", "detect", "in_order", "losses", "normal", "reconstruct", "strayed", "tails"]
 
 Errors = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def compare(
         assert times is not None
         log.warning(
             "recent: the clock was ahead up to row %d (%s), and is right again from row %d on",
-            series.kept[i], stamp(times[i]), series.kept[i + 1],
+            series.kept[i], stamp(times[i], frame.zone), series.kept[i + 1],
         )  # fmt: skip
     period = timeline.median_period(times)
     if period is not None and model.period is not None and not 0.5 <= period / model.period <= 2.0:
@@ -100,7 +101,9 @@ class _Judging:
     def take(self, loss: Floats, rows: Ints, difference: NDArray[Any], error: NDArray[Any]) -> None:
         """The next rows, with what was other than expected, and its square."""
         first, fold, combiner = self.fold.done, self.fold, self.model.combiner
-        self._go(loss, int(rows[-1]) + 1, int(rows[0]), error)
+        begin, end = int(rows[0]), int(rows[-1]) + 1
+        own = np.zeros((end - begin, len(TO_BLAME), error.shape[1]))
+        self._go(loss, end, begin, error, own)
         excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
         self.excursions = int(excursion[-1])
         which = np.flatnonzero(fold.alarm[rows])
@@ -117,16 +120,16 @@ class _Judging:
             for i in np.flatnonzero(mine).tolist():
                 alarmed.rows += 1
                 if asked(alarmed.rows):
-                    alarmed.blame += self._put_back(int(there[i]), whole[i])
+                    alarmed.blame += self._put_back(int(there[i]), whole[i], own[there[i] - begin])
             seen = whole[mine] if present is None else np.where(present[mine], whole[mine], 0.0)
-            alarmed.take(seen, there[mine], difference[which][mine])
+            alarmed.take(seen, there[mine], difference[which][mine], own[there[mine] - begin])
 
     def _values(self, rows: Any) -> Floats:
         """Of rows of the series, as they came."""
         values: Floats = self.frame.values[self.series.kept[rows]]
         return values
 
-    def _put_back(self, row: int, error: Floats) -> Floats:
+    def _put_back(self, row: int, error: Floats, own: Floats) -> Floats:
         """Which channel did it."""
         window, rows = self.model.settings.window, self.series.rows
         quiet = np.flatnonzero(self.fold.score[max(0, row - window) : row] <= 0.0)
@@ -134,14 +137,17 @@ class _Judging:
         event = min(event, window)
         expected = self.engine.reconstruct(rows[row - event - window + 2 : row + 1]).astype(np.float32)
         present = np.ones(rows.shape[1], dtype=np.bool_) if self.series.present is None else self.series.present[row]
-        return put_back(self.model, self.engine, rows[row - window + 1 : row + 1], expected, error, present)
+        return put_back(self.model, self.engine, rows[row - window + 1 : row + 1], expected, error, present, own)
 
-    def _go(self, loss: Floats, end: int, first: int = 0, error: NDArray[Any] = NO_ERRORS) -> None:
+    def _go(
+        self, loss: Floats, end: int, first: int = 0, error: NDArray[Any] = NO_ERRORS, own: Floats = NO_ONE
+    ) -> None:
         """On to the row before `end`; events of other kinds are kept as they end."""
         while self.fold.done < end:
             upto = min(self.fold.done + BLOCK, end)
-            values = self._values(slice(self.fold.done, upto))
-            for kind, change in enumerate(self.fold.take(loss, values, upto, first, error)):
+            part, guess = slice(self.fold.done, upto), self.model.guess
+            off = NO_ERRORS if guess is None else guess.off(self.series.rows[part])
+            for kind, change in enumerate(self.fold.take(loss, self._values(part), off, upto, first, error, own)):
                 if change == events.FINAL:
                     self.others.append(self._other(kind))
 
@@ -156,6 +162,8 @@ class _Judging:
         model, series, frame, scores = self.model, self.series, self.frame, self.fold.judged(loss)
         spans = events.find(scores.score, scores.evidence, scores.alarm, self.sizes)
         found = [*self._events(spans), *self.others, *(self._other(kind) for kind in still)]
+        if frame.zone is not None:
+            found = [replace(event, zone=frame.zone) for event in found]
 
         def spread(values: NDArray[Any], default: object) -> NDArray[Any]:
             """One value per input row; late and duplicate rows get the default."""
@@ -206,8 +214,10 @@ class _Judging:
         scaled = self.series.rows[peak, channels]
         values = np.where(np.isnan(values), self.model.scaler.undo(scaled), values)  # held
         expected = self.model.scaler.undo(scaled - alarmed.difference)
-        peaks = self.model.peaks(np.stack([alarmed.error, values, expected]))
-        return Event.of(rows, stamps, self.model.channels, alarmed.blame / times_asked(alarmed.rows), peaks, **measured)  # type: ignore[arg-type]
+        off, _, beyond = alarmed.own
+        peaks = self.model.peaks(np.stack([alarmed.error, values, expected, off, beyond]))
+        blame = alarmed.blame / times_asked(alarmed.rows)
+        return Event.of(rows, stamps, self.model.channels, blame, *peaks, **measured)  # type: ignore[arg-type]
 
 
 class _Alarmed:
@@ -219,13 +229,15 @@ class _Alarmed:
         self.error = np.zeros(channels)  # largest squared one
         self.row = np.zeros(channels, dtype=np.int64)  # of it
         self.difference = np.zeros(channels)  # from what was expected, there
+        self.own = np.zeros((len(TO_BLAME), channels))  # largest of each
 
-    def take(self, error: NDArray[Any], rows: Ints, difference: NDArray[Any]) -> None:
+    def take(self, error: NDArray[Any], rows: Ints, difference: NDArray[Any], own: Floats) -> None:
         channels, worst = np.arange(len(self.error)), error.argmax(axis=0)
         worse = error[worst, channels] > self.error
         self.error[worse] = error[worst, channels][worse]
         self.row[worse] = rows[worst][worse]
         self.difference[worse] = difference[worst, channels][worse]
+        np.maximum(self.own, np.abs(own).max(axis=0), out=self.own)
 
 
 def losses(
@@ -246,14 +258,22 @@ def normal(errors: Floats, ends: Ints, present: Bools | None, way: Way) -> tuple
     return combiner, in_order(combiner.loss(errors, there), ends)
 
 
-def tails(errors: Floats, present: Bools, values: Floats, settings: Settings) -> Tails | None:
-    """How far is too far for each channel, from the raw values of normal rows and the errors of some; None where no one
-    asks."""
+def tails(errors: Floats, present: Bools, values: Floats, strayed: Floats | None, settings: Settings) -> Tails | None:
+    """How far is too far for each channel, from the raw values of normal rows, the errors of some, and how far off they
+    were on average; None where no one asks."""
     if not settings.extremes and not settings.signals:
         return None
     return Tails.learn(
-        values, errors, present, settings.hold_rows, extremes=settings.extremes, signals=settings.signals
+        values, errors, present, settings.hold_rows, strayed, extremes=settings.extremes, signals=settings.signals
     )
+
+
+def strayed(model: Model, series: Series) -> Floats | None:
+    """(rows, channels): how far off the rows of a series are on average; None where no one guesses."""
+    if model.guess is None:
+        return None
+    present = np.ones(series.rows.shape, dtype=np.bool_) if series.present is None else series.present
+    return astray.averages(model.guess.off(series.rows), present, series.start)
 
 
 def in_order(losses: NDArray[np.float64], ends: Ints) -> NDArray[np.float64]:

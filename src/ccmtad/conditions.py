@@ -26,7 +26,7 @@ def condition_event(condition: Any, kind: int, model: Model, traces: Floats) -> 
         tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
         model.channels,
         blame / total if total > 0 else blame,
-        np.stack([unknown, unknown if kind == UNLIKE else traces[STOOD], unknown]),
+        np.stack([unknown, unknown if kind == UNLIKE else traces[STOOD], unknown, unknown, unknown]),
         severity=float(condition.peak),
         kind=KINDS[kind],
     )

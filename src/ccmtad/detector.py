@@ -13,16 +13,19 @@ from . import batch, files, model_file, model_reading
 from .calibrate import unlike
 from .calibrate.calibration import Calibration
 from .calibrate.feedback import in_force
+from .decision import Method, decision, probability
 from .errors import FileError, InputError, NotFittedError, SettingError
 from .fit import TrainingSeries, threads, warn_of_budget
 from .frame import Frame, inside
 from .model import Model
 from .network import adjacency
+from .network.weights import Trained
 from .prepare import windows
 from .results import Detection, Epoch, Event, Support, Verdict
 from .settings import Settings, signature
 from .stream import Stream
 from .streams import Streams
+from .tables.reading import Reading
 from .wording import now
 
 __all__ = ["Detector"]
@@ -36,6 +39,7 @@ class Detector:
     Fit it on normal data, then ask for the events of new data. Settings are given by keyword; one left out is filled by
     `preset`. `ccmtad.Settings` says what each means and what it defaults to.
 
+    Example:
         detector = Detector(budget="1/10000 rows").fit(train)
         for event in detector.detect(recent).events:
             print(event.start, event.end, event.severity, event.channels[:3])
@@ -44,7 +48,19 @@ class Detector:
     __signature__ = signature()
 
     def __init__(self, *, preset: str = "default", **settings: Any) -> None:
-        """A wrong setting is a `SettingError` here, before any data is read."""
+        """Takes settings; reads no data yet.
+
+        Args:
+            preset: "default", or "paper" for the published method.
+            settings: any setting by its name, such as `budget="1/week"` or `window=48`.
+
+        Raises:
+            SettingError: where a setting is unknown or breaks its rule, before any data is read.
+
+        Example:
+            detector = Detector(budget="1/week", seed=1)
+            print(detector.settings.window)
+        """
         Settings.known(settings)
         self.preset = preset
         for one in fields(Settings):  # each is an attribute, as given; None where the preset decides
@@ -65,54 +81,174 @@ class Detector:
         train: Any,
         y: object = None,  # noqa: ARG002  scikit-learn's signature; labels are never used
         *,
+        times: Any = None,
         exclude: Iterable[Span] = (),
         progress: Callable[[Epoch], object] | None = None,
+        reading: Reading | None = None,
     ) -> Self:
-        """Learns what is normal from `train`, in order of time.
+        """Learns what is normal from `train`, in order of time. Needs torch and scikit-learn.
 
-        `exclude` lists known-bad spans, first and last inclusive, as row numbers or as times (UTC where they name no
-        zone; a date alone is its midnight); they enter no window and no statistic. `progress` is called after each
-        epoch. `y` is ignored.
+        Args:
+            train: numpy `(rows, channels)`, nested sequences, a pandas, polars or pyarrow table, or a `Frame`.
+            y: ignored; scikit-learn passes it.
+            times: the time of each row where the table has none, numpy's say: datetimes, ISO texts, or seconds since
+                1970.
+            exclude: known-bad spans, first and last inclusive, as row numbers or as times (in the zone of
+                `train`, UTC where it has none, unless they name one; a date alone is its midnight); they enter no
+                window and no statistic.
+            progress: called with an `Epoch` after each.
+            reading: how `train` was read from a file (`ccmtad.tables.load`), kept in the model for the files that come
+                after.
+
+        Returns:
+            The detector itself, fitted.
+
+        Raises:
+            InputError: where the table cannot be used, or is too short.
+            TrainingError: where the network could not be trained.
+            MissingExtraError: where torch or scikit-learn is absent.
+
+        Example:
+            detector = Detector(budget="1/week").fit(train, exclude=[(100, 140)])
+            print(detector.channels_, detector.threshold_)
         """
-        frame, settings = Frame.of(train, argument="train"), self.settings
+        frame, settings = Frame.of(train, times=times, argument="train"), self.settings
         said = () if self._model is None else self._model.feedback
         confirmed = tuple(one for one in in_force(said) if one.word == "confirmed")
         bad = inside(frame, exclude, "exclude") | _during(frame, confirmed)
         with threads(settings.threads):
             series = TrainingSeries.of(frame, settings, bad)
             trained = series.train(progress=progress)
-            self._model, self._undone = series.model(trained).told(confirmed), ()
+            return self._learnt(series, trained, frame, confirmed, reading)
+
+    def _learnt(
+        self,
+        series: TrainingSeries,
+        trained: Trained,
+        frame: Frame,
+        confirmed: tuple[Verdict, ...] = (),
+        reading: Reading | None = None,
+    ) -> Self:
+        """What was trained, by `fit` or with many others (`ccmtad.fleet`), becomes the model in use."""
+        self._model, self._undone = replace(series.model(trained).told(confirmed), reading=reading), ()
         self._history, self._train = trained.history, frame
         self.__dict__.pop("decision_scores_", None)
         return self
 
-    def detect(self, recent: Any, *, progress: Callable[[float], object] | None = None) -> Detection:
+    def fit_predict(self, train: Any, y: object = None, **more: Any) -> NDArray[np.int64]:
+        """Fits on `train`, and judges it: 1 for each of its rows in alarm, else 0.
+
+        Args:
+            train: as of `fit`.
+            y: ignored.
+            more: what else `fit` takes, `exclude` and `progress`.
+
+        Returns:
+            `labels_`, one for each row.
+
+        Raises:
+            InputError: as `fit` does.
+
+        Example:
+            labels = Detector(epochs=1).fit_predict(train)
+            print(labels.mean())
+        """
+        return self.fit(train, y, **more).labels_
+
+    def detect(
+        self,
+        recent: Any,
+        *,
+        times: Any = None,
+        allow_missing: bool = False,
+        progress: Callable[[float], object] | None = None,
+    ) -> Detection:
         """Judges every row of `recent`, as a stream would have when it arrived; events are corrected in hindsight.
 
-        `progress` is told the share that is done, now and then.
+        Args:
+            recent: a table as `fit` takes it, with the fitted channels in any order.
+            times: the time of each row where the table has none.
+            allow_missing: judge without fitted channels that are not there, as lost signals, and leave out those that
+                were not fitted; both are logged. Else either is an error.
+            progress: told the share that is done, now and then.
+
+        Returns:
+            A `Detection`: events, and one value per row of everything that led to them.
+
+        Raises:
+            NotFittedError: before `fit`.
+            ChannelError: where channels are missing, or others are there, and `allow_missing` is not given.
+            InputError: where the table cannot be used.
+
+        Example:
+            result = detector.detect(recent)
+            print([event.sentence for event in result.events])
         """
         model = self._fitted().heeding
-        return batch.detect(
-            model, model.engine, Frame.of(recent, argument="recent", infinite_is_missing=True), progress
-        )
+        return batch.detect(model, model.engine, self._recent(recent, times, allow_missing), progress)
+
+    def _recent(self, recent: Any, times: Any, allow_missing: bool) -> Frame:
+        model = self._fitted()
+        frame = Frame.of(recent, times=times, argument="recent", infinite_is_missing=True)
+        return frame.align(model.channels, named=model.named, argument="recent", allow_missing=allow_missing)
 
     def backtest(
-        self, recent: Any, budgets: Iterable[str], *, progress: Callable[[float], object] | None = None
+        self,
+        recent: Any,
+        budgets: Iterable[str],
+        *,
+        times: Any = None,
+        allow_missing: bool = False,
+        progress: Callable[[float], object] | None = None,
     ) -> dict[str, Detection]:
-        """The answer at each of several false-alarm budgets, side by side; the network is asked once."""
+        """The answer at each of several false-alarm budgets, side by side; the network is asked once.
+
+        Args:
+            recent: a table as `detect` takes it.
+            budgets: such as "1/day" and "1/week".
+            times: the time of each row where the table has none.
+            allow_missing: as of `detect`.
+            progress: told the share that is done, now and then.
+
+        Returns:
+            A `Detection` for each budget, by its text.
+
+        Raises:
+            SettingError: where there is no budget, or one does not read like one.
+            InputError: where the table cannot be used.
+
+        Example:
+            for budget, result in detector.backtest(recent, ["1/100 rows", "1/10000 rows"]).items():
+                print(budget, len(result.events))
+        """
         models = {budget: self.with_budget(budget)._fitted().heeding for budget in budgets}
         if not models:
             raise SettingError("budgets must name at least one budget; got none")
         found = batch.compare(
             list(models.values()),
             self._fitted().heeding.engine,
-            Frame.of(recent, argument="recent", infinite_is_missing=True),
+            self._recent(recent, times, allow_missing),
             progress,
         )
         return dict(zip(models, found, strict=True))
 
     def with_budget(self, budget: str) -> Self:
-        """A copy with the threshold of another budget: nothing is trained again."""
+        """A copy with the threshold of another budget: nothing is trained again.
+
+        Args:
+            budget: such as "1/10000 rows" or "1/week".
+
+        Returns:
+            Another detector; this one stays as it is.
+
+        Raises:
+            SettingError: where it does not read like a budget, or is per time and times are unknown.
+            FileError: where the model comes from a file too old to hold what this needs.
+
+        Example:
+            quieter = detector.with_budget("1/100000 rows")
+            print(quieter.threshold_ > detector.threshold_)
+        """
         model = self._fitted()
         losses = model.calibration.losses
         if losses is None:
@@ -130,14 +266,29 @@ class Detector:
         other._history = self._history
         return other
 
-    def recalibrate(self, normal: Any, *, force: bool = False) -> Self:
+    def recalibrate(self, normal: Any, *, times: Any = None, force: bool = False) -> Self:
         """Learns the normal losses and the threshold anew from other normal rows, without fitting the network again.
 
-        All of `normal` is used, in order of time. Rows that the network does not know are an error, unless `force`: it
-        would be calibrated to see nothing. `undo_recalibration()` goes back.
+        All of `normal` is used, in order of time, but for the rows of confirmed events. `undo_recalibration()` goes
+        back.
+
+        Args:
+            normal: recent normal rows, a table as `detect` takes it.
+            times: the time of each row where it has none.
+            force: also with rows that the network does not know: it would be calibrated to see nothing.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            InputError: where the rows are too few, or unlike those of training and `force` is not given.
+
+        Example:
+            detector.recalibrate(train)
+            print(detector.threshold_)
         """
         model = self._fitted()
-        frame = Frame.of(normal, argument="normal", infinite_is_missing=True).align(
+        frame = Frame.of(normal, times=times, argument="normal", infinite_is_missing=True).align(
             model.channels, named=model.named, argument="normal"
         )
         bad = _during(frame, model.feedback)
@@ -164,13 +315,27 @@ class Detector:
         if tails is not None:  # what these rows did is normal too
             errors = np.concatenate([error for _, error in model.engine.errors(series.rows, series.ends)])
             there = np.ones(errors.shape, dtype=np.bool_) if series.present is None else series.present[series.ends]
-            new = batch.tails(errors, there, frame.values[series.kept], model.settings)
+            real, strayed = bad[series.kept], batch.strayed(model, series)
+            values = np.where(real[:, None], np.nan, frame.values[series.kept])
+            strayed = strayed if strayed is None else strayed[~real]
+            new = batch.tails(errors, there, values, strayed, model.settings)
             tails = tails if new is None else tails.over(new)
         self._now(replace(model, calibration=replace(calibration, settings=model.settings), tails=tails))
         return self
 
     def undo_recalibration(self) -> Self:
-        """Back to the calibration before the last `recalibrate`."""
+        """Back to the calibration before the last `recalibrate`.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            NotFittedError: where there is none to undo.
+
+        Example:
+            detector.recalibrate(train)
+            detector.undo_recalibration()
+        """
         self._fitted()
         if not self._undone:
             raise NotFittedError("there is no recalibration to undo")
@@ -185,20 +350,76 @@ class Detector:
         self.__dict__.pop("decision_scores_", None)
 
     def dismiss(self, event: Event) -> Self:
-        """This event was nothing: the channels it blames are judged so mildly from now on that it would have been
-        normal, and nothing else changes. `undo(event)` takes it back."""
+        """This event was nothing: the channels that were beyond normal in it are judged so mildly from now on that it
+        would have been normal, and nothing else changes. `undo(event)` takes it back.
+
+        Args:
+            event: of this detector's answers, or of a stream's.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            NotFittedError: before `fit`.
+
+        Example:
+            detector.dismiss(result.events[0])
+            print(detector.feedback_[-1].word)
+        """
         return self.heed([event.verdict("dismissed", now())])
 
     def confirm(self, event: Event) -> Self:
-        """This event was real: its rows, by their times, are kept out of every later fit and recalibration."""
+        """This event was real: its rows, by their times, are kept out of every later fit and recalibration.
+
+        Args:
+            event: of this detector's answers, or of a stream's.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            NotFittedError: before `fit`.
+
+        Example:
+            detector.confirm(result.events[0])
+            print(detector.feedback_[-1].word)
+        """
         return self.heed([event.verdict("confirmed", now())])
 
     def undo(self, event: Event) -> Self:
-        """Takes back what was said of this event."""
+        """Takes back what was said of this event.
+
+        Args:
+            event: that was dismissed or confirmed.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            NotFittedError: before `fit`.
+
+        Example:
+            detector.dismiss(result.events[0])
+            detector.undo(result.events[0])
+        """
         return self.heed([event.verdict("undone", now())])
 
     def heed(self, said: Iterable[Verdict]) -> Self:
-        """Takes words on events to heart: from another detector's `feedback_`, or a stream's."""
+        """Takes words on events to heart: from another detector's `feedback_`, or a stream's.
+
+        Args:
+            said: verdicts; the last word on each event counts.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            NotFittedError: before `fit`.
+
+        Example:
+            detector.heed(stream.feedback)
+            print(len(detector.feedback_))
+        """
         self._model = self._fitted().told(said)
         return self
 
@@ -210,8 +431,19 @@ class Detector:
     def stream(self, resume: bytes | None = None) -> Stream:
         """A live stream: feed it rows one at a time with `update(row, time)`.
 
-        `resume` is an earlier stream's `snapshot()`: the new one goes on as if that one had never stopped. Raises a
-        `FileError` where it is of another model.
+        Args:
+            resume: an earlier stream's `snapshot()`: the new one goes on as if that one had never stopped.
+
+        Returns:
+            A `Stream`.
+
+        Raises:
+            NotFittedError: before `fit`.
+            FileError: where the snapshot is damaged, or of another model.
+
+        Example:
+            stream = detector.stream()
+            print(stream.update(row).score)
         """
         stream = Stream(self._fitted())
         if resume is not None:
@@ -221,7 +453,21 @@ class Detector:
     def streams(self, keys: Iterable[Hashable], resume: Mapping[Any, bytes] | None = None) -> Streams:
         """Live streams of many entities that share this model, stepped together.
 
-        `resume` holds an earlier `snapshot()` for each key that goes on.
+        Args:
+            keys: names of the entities; more may be added later.
+            resume: an earlier `snapshot()` for each key that goes on.
+
+        Returns:
+            The `Streams`.
+
+        Raises:
+            NotFittedError: before `fit`.
+            InputError: where `resume` has another key.
+            FileError: where a snapshot is damaged, or of another model.
+
+        Example:
+            streams = detector.streams(["pump 1", "pump 2"])
+            print(streams.update({"pump 1": row, "pump 2": row}).score)
         """
         streams = Streams(self._fitted(), keys)
         for key in resume or {}:
@@ -231,14 +477,40 @@ class Detector:
         return streams
 
     def save(self, path: str | Path) -> None:
-        """Writes the fitted model to one pickle-free file, whole or not at all."""
+        """Writes the fitted model to one pickle-free file, whole or not at all.
+
+        Args:
+            path: of the file, which may exist.
+
+        Raises:
+            NotFittedError: before `fit`.
+            FileError: where it cannot be written.
+
+        Example:
+            detector.save("plant.ccm")
+            detector = Detector.load("plant.ccm")
+        """
         params = {n: v.item() if isinstance(v, np.generic) else v for n, v in self.get_params().items()}
         history = [asdict(epoch) for epoch in self._history]
         files.write(model_file.dumps(self._fitted(), {"params": params, "history": history}), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Reads a model that `save` wrote. Nothing in the file is executed; it needs no torch."""
+        """Reads a model that `save` wrote. Nothing in the file is executed; it needs no torch.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            A fitted detector.
+
+        Raises:
+            FileError: where it cannot be read, is damaged, or of a newer version.
+
+        Example:
+            detector.save("plant.ccm")
+            print(Detector.load("plant.ccm").channels_)
+        """
         model, extra = model_file.loads(files.read(path, model_file.MAGIC), f"model file {str(path)!r}")
         try:
             detector = cls(**extra["params"])
@@ -252,19 +524,113 @@ class Detector:
         return detector
 
     def decision_function(self, x: Any) -> NDArray[np.float64]:
-        """The score of each row; higher is worse, and above `threshold_` is an alarm."""
-        return self.detect(x).score
+        """How odd each row is, as one number: higher is worse; above `threshold_` is exactly what `predict` calls 1.
+
+        It is the score. Where that is 0, as in nearly every normal row, it is the evidence log(alpha / p-value), which
+        is at most 0: rows without a score are ranked by their p-values. A row in alarm without a score above the
+        threshold, such as one of a lost signal, is just above it.
+
+        Args:
+            x: a table as `detect` takes it.
+
+        Returns:
+            (rows,): one number for each.
+
+        Raises:
+            NotFittedError: before `fit`.
+            InputError: where the table cannot be used.
+
+        Example:
+            odd = detector.decision_function(recent)
+            print((odd > detector.threshold_).sum(), odd.argmax())
+        """
+        return _decision(self.detect(x))
 
     def predict(self, x: Any) -> NDArray[np.int64]:
-        """1 for each row in alarm when it arrived, else 0. (`detect(x).label` is the hindsight-corrected answer.)"""
+        """1 for each row in alarm when it arrived, else 0. (`detect(x).label` is the hindsight-corrected answer.)
+
+        Args:
+            x: a table as `detect` takes it.
+
+        Returns:
+            (rows,): 0 or 1 for each.
+
+        Raises:
+            NotFittedError: before `fit`.
+            InputError: where the table cannot be used.
+
+        Example:
+            labels = detector.predict(recent)
+            print(labels.sum())
+        """
         return self.detect(x).alarm.astype(np.int64)
 
+    def predict_proba(self, x: Any, method: Method = "linear") -> NDArray[np.float64]:
+        """That each row is normal, and that it is an anomaly, by PyOD's two ways of turning `decision_function` into
+        numbers from 0 to 1. No calibrated probabilities: `detect(x).pvalue` is what is counted against normal rows.
+
+        Args:
+            x: a table as `detect` takes it.
+            method: "linear" goes from 0 at the lowest decision of the normal rows that calibrated the model to 1 at the
+                threshold (or at their highest, where that is higher): every alarm is 1. "unify" is the error
+                function of how many standard deviations a row is above their mean.
+
+        Returns:
+            (rows, 2): normal and anomaly, which add up to 1.
+
+        Raises:
+            NotFittedError: before `fit`.
+            InputError: where the table cannot be used, or `method` is another.
+            FileError: where the model comes from a file too old to hold what this needs.
+
+        Example:
+            odd = detector.predict_proba(recent)[:, 1]
+            print(odd.max())
+        """
+        model = self._fitted().heeding
+        if model.calibration.losses is None:
+            raise FileError(
+                "predict_proba needs the losses of normal rows: this model file is an older one that does not hold "
+                "them; fit it again, or recalibrate(normal rows)"
+            )
+        judged = model.calibration.score(model.calibration.losses)
+        there, threshold = ~np.isnan(judged.loss), model.calibration.threshold
+        normal = decision(
+            judged.score[there], judged.pvalue[there], judged.alarm[there], threshold, model.calibration.alpha
+        )
+        return probability(self.decision_function(x), normal, threshold, method)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's signature
-        """The settings as given, None where the preset decides."""
+        """The settings as given, None where the preset decides.
+
+        Args:
+            deep: ignored; scikit-learn passes it.
+
+        Returns:
+            Names and values.
+
+        Example:
+            other = Detector(**detector.get_params())
+            print(other.get_params() == detector.get_params())
+        """
         return {name: getattr(self, name) for name in ("preset", *(one.name for one in fields(Settings)))}
 
     def set_params(self, **params: Any) -> Self:
-        """Changes settings for the next `fit`; a fitted model is left as it is."""
+        """Changes settings for the next `fit`; a fitted model is left as it is.
+
+        Args:
+            params: `preset`, or any setting by its name.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            SettingError: where one is unknown or breaks its rule; then nothing has changed.
+
+        Example:
+            detector.set_params(window=48)
+            print(detector.settings.window)
+        """
         Settings.known(name for name in params if name != "preset")
         Settings.of(**{**self.get_params(), **params})
         for name, value in params.items():
@@ -346,7 +712,7 @@ class Detector:
 
     @property
     def threshold_(self) -> float:
-        """The score above which an alarm is raised."""
+        """The score above which an alarm is raised; `decision_function` is above it in rows in alarm, only there."""
         return self._fitted().calibration.threshold
 
     @property
@@ -363,18 +729,22 @@ class Detector:
 
     @cached_property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """The score of each training row, as PyOD names it. A saved or recalibrated model has none."""
+        """`decision_function` of the training rows, as PyOD names it. A saved or recalibrated model has none."""
         self._fitted()
         if self._train is None:
             raise NotFittedError(
                 "training scores are not kept in a saved or recalibrated model: call decision_function(train)"
             )
-        return self.detect(self._train).score
+        return _decision(self.detect(self._train))
 
     @property
     def labels_(self) -> NDArray[np.int64]:
-        """1 for each training row above the threshold, else 0, as PyOD names it."""
+        """1 for each training row in alarm, else 0, as PyOD names it."""
         return (self.decision_scores_ > self.threshold_).astype(np.int64)
+
+
+def _decision(found: Detection) -> NDArray[np.float64]:
+    return decision(found.score, found.pvalue, found.alarm, found.threshold, found.learnt.alpha)
 
 
 def _during(frame: Frame, said: Iterable[Verdict]) -> NDArray[np.bool_]:

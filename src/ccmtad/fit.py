@@ -1,10 +1,11 @@
 """From a training series to a model: what is learnt from, what is calibrated on, and in which order."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,15 @@ from .calibrate.calibration import Calibration
 from .errors import InputError, MissingExtraError
 from .frame import Frame
 from .model import Model, Series, check_state, prepare, series
-from .network import clusterings, clusters, linear
+from .network import clusterings, clusters, guess, linear
 from .network.clusters import Clusters
 from .network.engine import Engine, Reconstructor
 from .network.shapes import Architecture
-from .network.weights import Trained, Weights
+from .network.weights import Lesson, Trained, Weights
 from .prepare import missing, timeline, windows
 from .prepare.scale import Scaler
 from .results import Epoch
-from .score import combine
+from .score import astray, combine
 from .settings import Settings
 
 __all__ = ["TrainingSeries", "calibrating", "threads", "warn_of_budget"]
@@ -177,34 +178,46 @@ class TrainingSeries:
             raise MissingExtraError(
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
             ) from error
-        settings, shape = self.settings, self.architecture
         networks = len(self.blocks) + self.crossed
 
-        def told(epoch: Epoch, weights: Callable[[], Weights], network: int = networks) -> None:
+        def told(epoch: Epoch, weights: Callable[[], Weights], network: int) -> None:
             if progress is not None:
                 progress(replace(epoch, network=network, networks=networks))
             if each is not None and network == networks:
                 each(epoch, weights)
 
+        course, numbers = self.course(), count(1)
+        lessons = next(course)
+        while True:
+            learnt = [training.train(lesson, partial(told, network=next(numbers))) for lesson in lessons]
+            try:
+                lessons = course.send(learnt)
+            except StopIteration as done:
+                trained: Trained = done.value
+                return trained
+
+    def course(self) -> Generator[list[Lesson], list[Trained], Trained]:
+        """What is to be learnt, step by step: gives lessons that do not depend on each other, takes what was learnt in
+        them, and ends with the network in use. Whoever trains may do so one by one, or many series together."""
+        settings, shape = self.settings, self.architecture
         if not self.crossed:
             (block,) = self.blocks
-            only = training.train(self.rows, block.training, block.validation, shape, settings, told)
+            (only,) = yield [Lesson(self.rows, block.training, block.validation, shape, settings)]
             return replace(only, weights=self._mixed(only.weights, self.training, self._share([only.weights])))
         small = settings.but(epoch_windows=min(settings.epoch_windows, BLOCK_WINDOWS))
-        trained = [
-            training.train(self.rows, block.training, block.validation, shape, small, partial(told, network=number))
-            for number, block in enumerate(self.blocks, 1)
-        ]
+        trained = yield [Lesson(self.rows, block.training, block.validation, shape, small) for block in self.blocks]
         share = self._share([one.weights for one in trained])
         learnt = iter(trained)
         held_out = self.held_out(lambda block: self.engine(self._mixed(next(learnt).weights, block.training, share)))
         # The network in use has no rows left to choose its epoch by: it takes the one that was best for the others.
         losses = np.mean([[epoch.validation for epoch in one.history] for one in trained], axis=0)
         best = int(np.argmin(losses)) + 1
-        last = training.train(
-            self.rows, self.training, self.training[:: len(self.training) // 100 + 1], shape,
-            settings.but(epochs=best), told, keep_last=True,
-        )  # fmt: skip
+        (last,) = yield [
+            Lesson(
+                self.rows, self.training, self.training[:: len(self.training) // 100 + 1], shape,
+                settings.but(epochs=best), keep_last=True,
+            )
+        ]  # fmt: skip
         history = tuple(
             replace(epoch, validation=float(loss)) for epoch, loss in zip(last.history, losses, strict=False)
         )
@@ -253,7 +266,7 @@ class TrainingSeries:
             errors = np.concatenate([*(error for _, error in engine.errors(self.rows, self.training)), errors])
         combiner, losses = batch.normal(held_out, self.validation, self.present, way)
         calibration = Calibration.fit(losses, self.rows_per_alarm, settings)
-        tails = batch.tails(errors, self.present[judged], self.values, settings)
+        tails = batch.tails(errors, self.present[judged], self.values, self._strayed, settings)
         warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")
@@ -270,7 +283,22 @@ class TrainingSeries:
             calibration,
             clusters.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
             tails,
+            self.guess,
         )
+
+    @cached_property
+    def guess(self) -> guess.Guess | None:
+        """Each channel by all the others; None where no one asks, or there are none."""
+        if not self.settings.extremes or len(self.channels) < 2:
+            return None
+        return guess.Guess.fit(self.rows[self.good])
+
+    @cached_property
+    def _strayed(self) -> NDArray[np.float64] | None:
+        """(rows, channels): how far off normal rows are on average, by guesses that had not seen them."""
+        if self.guess is None:
+            return None
+        return astray.averages(guess.held_out(self.rows, self.good), self.present, self.start)[self.good]
 
 
 @contextmanager

@@ -2,31 +2,41 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, tzinfo
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ChannelError, InputError
+from .errors import ChannelError, InputError, SettingError
 from .wording import got, is_text, some
+from .zones import check_zone, moments
 
 if TYPE_CHECKING:
     import narwhals as nw  # a user who has no table needs no narwhals
 
-__all__ = ["Frame", "inside", "nanoseconds"]
+__all__ = ["Frame", "Origin", "Others", "inside", "nanoseconds"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.datetime64]
 
-Parts = tuple[Floats, tuple[str, ...], Times | None, bool]  # values, channels, times, whether the channels are named
 
 log = logging.getLogger("ccmtad")
 
 NANOSECONDS = np.dtype("datetime64[ns]")
 LATEST = 9.2e9  # seconds from 1970 that nanoseconds can hold
+NEVER = int(np.iinfo(np.int64).min)  # what numpy calls NaT
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The table that a frame was made from, as far as an answer that is to be joined with it must know."""
+
+    library: str  # such as "polars"
+    time: str | None = None  # its time column
+    unit: str = "ns"  # of that
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,70 +47,145 @@ class Frame:
     channels: tuple[str, ...]
     times: Times | None = None  # (rows,), nanoseconds, UTC; None where unknown
     named: bool = True  # whether the channel names came with the data, or are only positions
+    zone: str | None = None  # the time zone that times came in, and are shown in; None: none was said, or UTC
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         _check(self.values, self.channels, self.times, "frame")
+        if self.zone is not None:
+            check_zone(self.zone)
 
     def __len__(self) -> int:
         return len(self.values)
 
     @classmethod
     def of(
-        cls, table: Any, *, time: str | None = None, argument: str = "table", infinite_is_missing: bool = False
+        cls,
+        table: Any,
+        *,
+        time: str | None = None,
+        times: Any = None,
+        argument: str = "table",
+        infinite_is_missing: bool = False,
     ) -> "Frame":
-        """Reads numpy `(rows, channels)`, nested sequences, pandas, polars or pyarrow. What it holds is a copy.
+        """Reads numpy `(rows, channels)`, nested sequences, pandas, polars (lazy ones too) or pyarrow. What it holds is
+        a copy.
 
         Times come from the column named by `time`, else from the one called "time", the only one of a datetime type, or
-        a pandas `DatetimeIndex`. A numeric time column is read as seconds. `argument` names the table in messages.
-        An infinite value is an error, or a missing value where that is asked for: then it is logged.
+        a pandas `DatetimeIndex`. A numeric time column is read as seconds. For a table without times, numpy's say,
+        `times` gives one for each row: datetimes, ISO texts, or seconds since 1970. `argument` names the table in
+        messages. An infinite value is an error, or a missing value where that is asked for: then it is logged.
         """
-        if isinstance(table, Frame):
+        if isinstance(table, Frame) and times is None:
             return table
-        values, channels, times, named = cls._read(table, time, argument)
-        if infinite_is_missing and (infinite := np.isinf(values)).any():
+        made = (
+            _Parts(**{one.name: getattr(table, one.name) for one in fields(cls)})
+            if isinstance(table, Frame)
+            else cls._read(table, time, argument)
+        )
+        if times is not None:
+            if made.times is not None:
+                raise InputError(f"times must be None for {argument} with times of its own; got {got(times)}")
+            made.times, made.zone = _given_times(times, len(made.values))
+        if infinite_is_missing and (infinite := np.isinf(made.values)).any():
             log.warning("%s: %d infinite values are taken as missing, as a stream takes them", argument, infinite.sum())
-            values[infinite] = np.nan
-        _check(values, channels, times, argument)
-        return cls(values, channels, times, named)
+            made.values[infinite] = np.nan
+        _check(made.values, made.channels, made.times, argument)
+        return cls(made.values, made.channels, made.times, made.named, made.zone, made.origin)
 
     @staticmethod
-    def _read(table: Any, time: str | None, argument: str) -> "Parts":
+    def _read(table: Any, time: str | None, argument: str) -> "_Parts":
         if isinstance(table, np.ndarray) and time is None:
             return _from_array(table, argument)
         import narwhals as nw
         from narwhals.exceptions import DuplicateError
 
         try:
-            native = nw.from_native(table, eager_only=True, pass_through=True)
+            native = nw.from_native(table, pass_through=True)
         except DuplicateError as error:
             raise InputError(f"{argument} must have distinct column names; got {error}") from error
+        if isinstance(native, nw.LazyFrame):
+            try:
+                native = native.collect()
+            except Exception as error:  # whatever its plan may do
+                raise InputError(f"{argument} must be a lazy table that can be collected; got {error}") from error
         if isinstance(native, nw.DataFrame):
             return _from_dataframe(native, time, argument)
         if time is not None:
             raise InputError(f"time must be None for {argument} without named columns; got {time!r}")
         return _from_array(table, argument)
 
-    def align(self, channels: Sequence[str], *, named: bool = True, argument: str = "table") -> Self:
-        """This frame with its channels in the given order; a missing or extra one is an error that names it."""
+    def align(
+        self, channels: Sequence[str], *, named: bool = True, argument: str = "table", allow_missing: bool | None = None
+    ) -> Self:
+        """This frame with its channels in the given order.
+
+        A missing or extra one is an error that names it; with `allow_missing` the missing ones have no values, the
+        extra ones are left out, and both are logged. Then, too, at least one must be there. (None is as False, where
+        the one who asks has no way to allow it.)
+        """
         if not (named and self.named):
             if len(channels) != len(self.channels):
                 raise ChannelError(
                     f"{argument} must have the {len(channels)} channels of the fitted data; got {len(self.channels)}"
                 )
-            return type(self)(self.values, tuple(channels), self.times, named)
+            return replace(self, channels=tuple(channels), named=named)
         if self.channels == tuple(channels):
             return self
-        missing = [name for name in channels if name not in self.channels]
-        extra = [name for name in self.channels if name not in channels]
-        if missing or extra:
-            parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
-            raise ChannelError(f"{argument} must have the channels of the fitted data; {'; '.join(parts)}")
+        others = Others.of(self.channels, channels, argument, allow_missing=allow_missing)
+        if others.told:
+            log.warning("%s: %s", argument, others.told)
+        values = np.full((len(self), len(channels)), np.nan) if others.missing else np.empty((len(self), len(channels)))
         position = {name: i for i, name in enumerate(self.channels)}
-        order = [position[name] for name in channels]
-        return type(self)(np.take(self.values, order, axis=1), tuple(channels), self.times)
+        for i, name in enumerate(channels):
+            if name in position:
+                values[:, i] = self.values[:, position[name]]
+        return replace(self, values=values, channels=tuple(channels))
 
 
-def _from_array(table: Any, argument: str) -> Parts:
+@dataclass(frozen=True)
+class Others:
+    """How the channels that are there differ from those that were fitted."""
+
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: Iterable[str], fitted: Sequence[str], argument: str, *, allow_missing: bool | None) -> Self:
+        """An error where they differ, unless that is allowed and some are the same."""
+        there, known = dict.fromkeys(found), frozenset(fitted)
+        made = cls(
+            tuple(name for name in fitted if name not in there), tuple(name for name in there if name not in known)
+        )
+        none = len(made.missing) == len(fitted)
+        if (made.missing or made.extra) and (not allow_missing or none):
+            parts = [f"missing: {some(made.missing)}"] * bool(made.missing)
+            parts += [f"not fitted: {some(made.extra)}"] * bool(made.extra)
+            cure = ": allow_missing=True judges the others alone" * (allow_missing is False and not none)
+            raise ChannelError(f"{argument} must have the channels of the fitted data; {'; '.join(parts)}{cure}")
+        return made
+
+    @property
+    def told(self) -> str:
+        """What comes of it, in words; "" where they are the same."""
+        parts = [f"{some(self.missing)} missing: judged without, as a lost signal"] * bool(self.missing)
+        parts += [f"{some(self.extra)} not fitted: left out"] * bool(self.extra)
+        return "; ".join(parts)
+
+
+@dataclass
+class _Parts:
+    """What a frame is made of, not yet checked."""
+
+    values: Floats
+    channels: tuple[str, ...]
+    times: Times | None
+    named: bool
+    zone: str | None = None
+    origin: Origin | None = None
+
+
+def _from_array(table: Any, argument: str) -> _Parts:
     try:
         array = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
     except ValueError as error:
@@ -118,10 +203,11 @@ def _from_array(table: Any, argument: str) -> Parts:
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     channels = tuple(str(i) for i in range(array.shape[1]))
-    return np.array(array, dtype=np.float64, order="C"), channels, None, False  # a copy: the caller's may change
+    values = np.array(array, dtype=np.float64, order="C")  # a copy: the caller's may change
+    return _Parts(values, channels, None, named=False)
 
 
-def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str) -> Parts:
+def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str) -> _Parts:
     import narwhals as nw
 
     columns = [str(name) for name in table.columns]
@@ -139,12 +225,16 @@ def _from_dataframe(table: "nw.DataFrame[Any]", time: str | None, argument: str)
         )
     usual = "time" if "time" in columns and not temporal else None  # a number called time is one
     chosen = time if time is not None else next(iter(temporal), usual)
-    times = _index_times(table, argument) if chosen is None else _times(series[columns.index(chosen)], argument)
+    column = None if chosen is None else series[columns.index(chosen)]
+    times, zone = _index_times(table, argument) if column is None else _times(column, argument)
     channels = tuple(name for name in columns if name != chosen)
     values = np.empty((len(table), len(channels)))
     for i, name in enumerate(channels):
         values[:, i] = _numbers(series[columns.index(name)], name, argument)
-    return values, channels, times, True
+    kind = None if column is None else column.dtype
+    unit = kind.time_unit if isinstance(kind, nw.Datetime) else "ns"
+    origin = Origin(table.implementation.name.lower(), chosen, unit)
+    return _Parts(values, channels, times, named=True, zone=zone, origin=origin)
 
 
 def _numbers(column: "nw.Series[Any]", name: str, argument: str) -> Floats:
@@ -165,7 +255,7 @@ def _numbers(column: "nw.Series[Any]", name: str, argument: str) -> Floats:
     raise InputError(f"{argument} must hold numbers; column {name!r} holds {wrong!r} ({column.dtype})")
 
 
-def _times(column: "nw.Series[Any]", argument: str) -> Times:
+def _times(column: "nw.Series[Any]", argument: str) -> tuple[Times, str | None]:
     import narwhals as nw
 
     place = f"column {str(column.name)!r}"
@@ -175,27 +265,63 @@ def _times(column: "nw.Series[Any]", argument: str) -> Times:
         if len(far):
             got = "none" if np.isnan(seconds[far[0]]) else f"{seconds[far[0]]:g} (milliseconds?)"
             raise InputError(f"{argument} must have seconds as a time in every row; {place} has {got} in row {far[0]}")
-        return np.round(seconds * 1e9).astype(np.int64).astype("datetime64[ns]")
+        return np.round(seconds * 1e9).astype(np.int64).astype("datetime64[ns]"), None
     if isinstance(column.dtype, nw.Date):
         column = column.cast(nw.Datetime("us"))
     if not isinstance(column.dtype, nw.Datetime):
         raise InputError(f"{argument} must have datetimes or seconds as times; {place} has {column.dtype}")
-    if column.dtype.time_zone is not None:
+    zone = None if column.dtype.time_zone is None else _zone_called(str(column.dtype.time_zone))
+    if zone is not None:
         column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return _as_nanoseconds(column.to_numpy(), place, argument)
+    return _as_nanoseconds(column.to_numpy(), place, argument), zone
 
 
-def _index_times(table: "nw.DataFrame[Any]", argument: str) -> Times | None:
+def _zone_called(name: str) -> str:
+    """The name of a zone as a table has it. Some libraries' zones have none that others know: UTC, then."""
+    try:
+        return check_zone(name)
+    except SettingError:
+        return "UTC"
+
+
+def _given_times(times: Any, rows: int) -> tuple[Times, str | None]:
+    """Times beside a table: datetimes, texts or seconds, and the zone that they are in."""
+    zone: tzinfo | None = getattr(times, "tz", None) or getattr(getattr(times, "dt", None), "tz", None)
+    array = times if isinstance(times, np.ndarray) else None
+    if array is None or array.dtype.kind not in "Mbiuf":
+        listed = times.tolist() if isinstance(times, np.ndarray) else list(times) if _many(times) else None
+        if listed is None:
+            raise InputError(f"times must be a list or array, one for each row; got {got(times)}")
+        zone = zone or next((one.tzinfo for one in listed if isinstance(one, datetime)), None)
+        array = np.array([nanoseconds(one) for one in listed], dtype=object)
+        array = np.array([NEVER if one is None else one for one in array], dtype=np.int64).astype("datetime64[ns]")
+    if array.shape != (rows,):
+        raise InputError(f"times must hold one for each of the {rows:,} rows; got shape {array.shape}")
+    if array.dtype.kind != "M":
+        far = ~(np.abs(array.astype(np.float64)) < LATEST)
+        if far.any():
+            row = int(far.argmax())
+            raise InputError(f"times must be seconds from 1678 to 2261; got {array[row]} in row {row} (milliseconds?)")
+        array = np.round(array.astype(np.float64) * 1e9).astype(np.int64).astype("datetime64[ns]")
+    return _as_nanoseconds(array, "it", "times"), None if zone is None else _zone_called(str(zone))
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _index_times(table: "nw.DataFrame[Any]", argument: str) -> tuple[Times | None, str | None]:
     import narwhals as nw
 
     index = nw.maybe_get_index(table)
     if index is None or getattr(index, "dtype", None) is None:
-        return None
+        return None, None
+    zone = None
     if getattr(index, "tz", None) is not None:
-        index = index.tz_convert("UTC").tz_localize(None)
+        zone, index = _zone_called(str(index.tz)), index.tz_convert("UTC").tz_localize(None)
     if index.dtype.kind != "M":
-        return None
-    return _as_nanoseconds(index.to_numpy(), "its index", argument)
+        return None, None
+    return _as_nanoseconds(index.to_numpy(), "its index", argument), zone
 
 
 def _as_nanoseconds(times: Times, place: str, argument: str) -> Times:
@@ -261,14 +387,27 @@ def inside(frame: Frame, spans: Iterable[Any], argument: str) -> NDArray[np.bool
             continue
         if frame.times is None or isinstance(first, Real) or isinstance(last, Real):
             raise InputError(f"{argument} must hold two row numbers, or two times where rows have times; got {span!r}")
-        moments = frame.times.astype(np.int64)
-        within = (moments >= (nanoseconds(first) or 0)) & (moments <= (nanoseconds(last) or 0))
+        shown = frame.times.astype(np.int64)
+        begins, ends = (_said(moment, frame.zone) for moment in (first, last))
+        within = (shown >= begins) & (shown <= ends)
         if not within.any():
             raise InputError(
-                f"{argument} must hold spans with rows in them (times are UTC unless they say); got {span!r}"
+                f"{argument} must hold spans with rows in them (times are {frame.zone or 'UTC'} unless they say); "
+                f"got {span!r}"
             )
         rows |= within
     return rows
+
+
+def _said(time: object, zone: str | None) -> int:
+    """A time that someone gave, in the zone of the rows where it names none."""
+    moment = nanoseconds(time) or 0
+    if zone is None:
+        return moment
+    told = datetime.fromisoformat(time) if isinstance(time, str) else time
+    if getattr(told, "tzinfo", None) is not None:
+        return moment
+    return int(moments(np.array([moment]), zone)[0][0])
 
 
 def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> None:

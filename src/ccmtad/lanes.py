@@ -20,8 +20,9 @@ from .prepare.timeline import AGREEING, BACK, GAP, JUMP, LATE, UNTIMED
 from .record import NEVER, readable
 from .results import Change, Event, Health, Step, Tally, Verdict
 from .score import events, step, tracks
+from .score.astray import stray_at_once
 from .score.events import CHANGES
-from .score.signals import CONDITION, Signals, beyond_at_once
+from .score.signals import CONDITION, OFF, OWN, TO_BLAME, Signals, beyond_at_once
 from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain, told_apart
 from .wording import printable, span
 
@@ -77,8 +78,9 @@ class Lanes:
         self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
         self.past = np.zeros((number, 2, settings.window, channels), dtype=np.float32)  # rows, and expected ones
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
-        # Largest squared error in alarm, the value there, the expected one.
-        self.peaks = np.zeros((number, 3, channels))
+        # Largest squared error in alarm, the value there, the expected one; the farthest from what the others tell, and
+        # beyond its own values and steps.
+        self.peaks = np.zeros((number, 5, channels))
         self._put_together()
 
     def _put_together(self) -> None:
@@ -86,7 +88,7 @@ class Lanes:
         self._state = (
             *self.memory.all, *self.signals.all, self.held, self.age, self.averaged, self.ring, self.past,
             *self._preparing,
-            combiner.unit, combiner.way.most,
+            combiner.unit, combiner.way.most, *self.model.guessing,
         )  # fmt: skip
 
     def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
@@ -129,8 +131,8 @@ class Lanes:
             errors = np.empty_like(back)
             JUDGE.fast(
                 *given, slots, x, back, errors, present, model.scaler.low, model.scaler.gain, combiner.unit,
-                combiner.way.most, model.limits, self.averaged, self.past, *self.memory.all, counts, traces, kinds,
-                *self._rules, answers,
+                combiner.way.most, model.limits, *model.guessing, self.averaged, self.past, *self.memory.all, counts,
+                traces, kinds, *self._rules, answers,
             )  # fmt: skip
             return Taken(self, lanes, values, answers, x, back, errors, present)
         errors = np.square(x - back)
@@ -138,12 +140,13 @@ class Lanes:
         if not ready.all():  # nothing was made of those
             errors[~ready] = 0.0
         there = present if any(answer.gone for answer in answers) else None
+        off = None if model.guess is None else model.guess.off(x)
         for n in np.flatnonzero(ready).tolist():
             k = lanes[n]
-            rise = step.risen(records[k], self._rules[1])
-            far = beyond_at_once(
-                errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise, answers[n].index
-            )
+            rise, met = step.risen(records[k], self._rules[1]), answers[n].index - streams[k].late
+            far = beyond_at_once(errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise, met)
+            if off is not None:
+                far = max(far, stray_at_once(off[n], present[n], model.limits, counts[k], traces[k], rise, met))
             answers[n].farthest = max(answers[n].farthest, far)
         losses = combiner.loss(errors, there).tolist()
         whole = model.unclipped(values, errors)
@@ -171,12 +174,14 @@ class Lanes:
         life = readable(self.memory.streams, lane)
         ended = None if life.in_alarm else int(life.end)
         times = (life.start_time, life.alarm_time, NEVER if life.in_alarm else life.end_time)
+        peaks, thrown_off = self.model.peaks(self.peaks[lane])
         return Event.of(
             (int(life.start), int(life.alarm), ended),
             tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
             self.model.channels,
             self.blame[lane] / max(times_asked(int(life.alarmed)), 1),
-            self.model.peaks(self.peaks[lane]),
+            peaks,
+            thrown_off,
             **events.measures(life, self.model.calibration.typical),
         )
 
@@ -296,8 +301,9 @@ class Taken:
         there = np.isfinite(self.values[number])
         expected = self.of.model.scaler.undo(self.back[number])
         values = np.where(there, self.values[number], self.of.held[lane])
-        for line, new in zip(peaks, (whole, values, expected), strict=True):
+        for line, new in zip(peaks[:3], (whole, values, expected), strict=True):
             line[worse] = new[worse]
+        np.maximum(peaks[3:], np.abs(self.of.signals.traces[lane, [OFF, OWN]]), out=peaks[3:])
 
     def _put_back(self, number: int, lane: int, life: Any) -> Floats:
         """Which channel did it."""
@@ -305,7 +311,8 @@ class Taken:
         order = (np.arange(window) + int(life.filled)) % window  # oldest first
         rows, expected = self.of.past[lane][:, order]
         event = expected[-min(int(life.rising), window) :]
-        return put_back(model, self.of.engine, rows, event, self._whole(number)[0], self.present[number])
+        own = self.of.signals.traces[lane, list(TO_BLAME)]
+        return put_back(model, self.of.engine, rows, event, self._whole(number)[0], self.present[number], own)
 
     def _whole(self, number: int) -> Floats:
         """Squared errors as they would be had nothing been clipped."""

@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calibrate.calibration import SMALL_SHARE, Calibration
-from .calibrate.feedback import Verdict, merged, milder
+from .calibrate.feedback import LARGEST_SIZE, ROOM, SCALED_RANGE, Verdict, merged, milder
 from .calibrate.limits import Tails, nothing
 from .calibrate.sight import TIMES, rows_to_alarm
 from .errors import SettingError
 from .frame import Frame
 from .network.clusters import Clusters
 from .network.engine import Engine
+from .network.guess import Guess
 from .network.shapes import Architecture
 from .prepare import missing, smooth, timeline, windows
 from .prepare.scale import CLIP, Scaler, clip, scaled_and_clipped
 from .results import Learnt
 from .score.combine import LARGEST_LOSS, Combiner
+from .score.signals import ASTRAY, ERROR, STEP
 from .settings import Settings
+from .tables.reading import Reading
 
 __all__ = ["BLOCK", "Model", "Series", "check_state", "prepare", "reference_name", "series"]
 
@@ -58,7 +61,9 @@ class Model:
     calibration: Calibration
     correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows, 0 where one is constant
     tails: Tails | None = None  # how far is too far, channel by channel; None in older files, and in the paper
+    guess: Guess | None = None  # of each channel by the others; None in older files, and in the paper
     feedback: tuple[Verdict, ...] = ()  # what people said of events
+    reading: Reading | None = None  # how the file that it was fitted on was read; None where it was no file
     learnt_as: "Model | None" = None  # the model as it was fitted, where this is one that heeds feedback
 
     @cached_property
@@ -84,6 +89,7 @@ class Model:
             "combiner.unit": self.combiner.unit,
             **{reference_name(i): track.reference for i, track in enumerate(tracks)},
             **({} if self.tails is None else {f"tails.{name}": array for name, array in vars(self.tails).items()}),
+            **({} if self.guess is None else {f"guess.{name}": array for name, array in vars(self.guess).items()}),
         }
 
     @cached_property
@@ -92,7 +98,7 @@ class Model:
         if not self.feedback:
             return self
         combiner, calibration, limits = milder(
-            self.feedback, self.channels, self.combiner, self.calibration, self.limits
+            self.feedback, self.channels, self.combiner, self.calibration, self.limits, self.scaler.span
         )
         made = replace(self, combiner=combiner, calibration=calibration, learnt_as=self)
         made.__dict__["limits"] = limits
@@ -128,6 +134,11 @@ class Model:
         """(limits, channels): how far is too far, and how long too long."""
         tails = nothing(len(self.channels)) if self.tails is None else self.tails
         return tails.limits(self.settings.rows_per_alarm(self.period) / SMALL_SHARE)
+
+    @property
+    def guessing(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weight and the bias of the guesses; empty where there are none."""
+        return (np.empty((0, 0)), np.empty(0)) if self.guess is None else (self.guess.weight, self.guess.bias)
 
     @cached_property
     def sight(self) -> dict[int, int | None]:
@@ -168,11 +179,25 @@ class Model:
         return whole
 
     @np.errstate(over="ignore", invalid="ignore")
-    def peaks(self, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The largest squared errors of an event, with the values there, as an event tells them: in units of the
-        channel's usual error, whatever was dismissed."""
-        learnt = self if self.learnt_as is None else self.learnt_as
-        return np.stack([np.sqrt(peaks[0] / learnt.combiner.unit), *peaks[1:]])
+    def peaks(self, peaks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The largest squared errors of an event, the values there, how far it came from what the others tell, and how
+        many times its own limit, as an event tells them: in units of the channel's usual error, in ranges and as a
+        step, whatever was dismissed; and which channels were beyond normal."""
+        learnt, (error, *there, off, own) = self if self.learnt_as is None else self.learnt_as, peaks
+        usual, limits = learnt.combiner.unit, learnt.limits
+        beyond = (ROOM**2 * error > np.minimum(learnt.calibration.quiet * usual, limits[ERROR])) | (
+            (ROOM * off > limits[ASTRAY]) | (own > 0.0)
+        )
+        strayed = np.full(len(off), np.nan) if learnt.guess is None else off / SCALED_RANGE
+        step = np.where(own > 0.0, np.minimum(own * self.limits[STEP], LARGEST_SIZE), np.nan)
+        return np.stack([np.sqrt(error / usual), *there, strayed, step]), beyond
+
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """(channels,): how far from what is expected is no evidence of anything, in the input's units."""
+        with np.errstate(over="ignore"):
+            reach: NDArray[np.float64] = self.scaler.span / 2 * np.sqrt(self.combiner.unit * self.calibration.quiet)
+        return reach
 
     @property
     def learnt(self) -> Learnt:
@@ -188,6 +213,7 @@ class Model:
             calibration.tracks[0].shares,
             calibration.support,
             self.feedback,
+            self.reach,
         )
 
     def series(self, frame: Frame) -> Series:

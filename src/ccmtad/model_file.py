@@ -32,6 +32,8 @@ def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
     facts = {**_facts(model), "settings": asdict(model.settings), "extra": extra or {}}
     if model.feedback:
         facts["feedback"] = feedback.plain(model.feedback)
+    if model.reading is not None:
+        facts["reading"] = model.reading.facts()
     return seal(MAGIC, VERSION, _arrays(model), facts)
 
 

@@ -12,10 +12,11 @@ from .calibrate import feedback
 from .calibrate.budget import Support
 from .calibrate.calibration import Calibration
 from .calibrate.limits import Tails
-from .errors import FileError
+from .errors import FileError, SettingError
 from .frame import LATEST
 from .model import Model, check_state, reference_name
 from .network.clusters import Clusters
+from .network.guess import Guess
 from .network.shapes import Architecture
 from .prepare.scale import Scaler
 from .results import Epoch
@@ -25,6 +26,7 @@ from .score.level import LEVELS
 from .score.signals import LIMITS
 from .score.tracks import Track, in_use
 from .settings import Settings
+from .tables import reading
 from .wording import got, is_text
 
 __all__ = ["SINCE_2", "Reading", "epochs"]
@@ -33,6 +35,7 @@ __all__ = ["SINCE_2", "Reading", "epochs"]
 SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
 # What version 2 did not have.
 SINCE_3 = {"linear": False, "extremes": False, "signals": False, "unlike": False}
+LARGEST_WEIGHT = 1e100  # of a guess: sums of clipped rows stay finite
 FINEST, LARGEST = 1e-300, 1e300  # sizes that can be divided by, and squared roots of
 
 Floats = NDArray[np.float64]
@@ -73,7 +76,9 @@ class Reading:
             calibration=self._calibration(settings),
             correlation=self._correlation(len(channels)),
             tails=self._tails(len(channels)),
+            guess=self._guess(len(channels)),
             feedback=self._feedback(),
+            reading=self._reading(),
         )
         self._check(bool((model.limits[1:] > 0.0).all()), "limits above 0", model.limits[1:])
         return model
@@ -97,6 +102,16 @@ class Reading:
             self._check(not free or bool(np.isfinite(array).all()), f"finite numbers in {name}", array)
             parts[one.name] = array
         return Tails(**parts)
+
+    def _guess(self, channels: int) -> Guess | None:
+        if "guess.weight" not in self.arrays:
+            return None
+        weight = self._array("guess.weight", (channels, channels), np.float64)
+        bias = self._array("guess.bias", (channels,), np.float64)
+        for name, numbers in (("guess.weight", weight), ("guess.bias", bias)):
+            self._check(bool((np.abs(numbers) <= LARGEST_WEIGHT).all()), f"possible numbers in {name}", numbers)
+        self._check(not np.diag(weight).any(), "channels that are not guessed by themselves", np.diag(weight))
+        return Guess(weight, bias)
 
     def _channels(self) -> tuple[str, ...]:
         names = self.facts["channels"]
@@ -171,6 +186,13 @@ class Reading:
         try:
             return feedback.verdicts(self.facts.get("feedback", []))
         except FileError as error:
+            raise FileError(f"{self.what}: {error}") from error
+
+    def _reading(self) -> reading.Reading | None:
+        told = self.facts.get("reading")
+        try:
+            return None if told is None else reading.Reading.of(told)
+        except SettingError as error:
             raise FileError(f"{self.what}: {error}") from error
 
     def _number(self, rule: str, value: object, low: float, high: float) -> float:

@@ -16,6 +16,7 @@ from .prepare.scale import CLIP
 from .prepare.timeline import GAP, LATE
 from .record import Layout
 from .score import events, signals, step
+from .score.astray import off_by, stray
 from .score.combine import LARGEST_LOSS, loss_of
 from .score.events import CHANGES
 from .score.health import worst_gap
@@ -100,11 +101,12 @@ def _placed(stream: Any, answer: Any, records: Any, gone: int, any_present: bool
 
 @kernel
 def _sensed(
-    answer: Any, kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, time: int
-) -> None:
+    answer: Any, kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, met: int,
+    time: int,
+) -> None:  # fmt: skip
     """So many channels are lost, and so many frozen."""
     answer.lost, answer.frozen = conditions(
-        kinds, counts, since, traces, limits, lost, frozen, answer.index, time
+        kinds, counts, since, traces, limits, lost, frozen, answer.index, met, time
     )  # fmt: skip
 
 
@@ -120,10 +122,11 @@ def _take(
         stream, answer = streams[k], answers[n]
         slots[n] = -1
         if _arrive(stream, answer, records[k], held[k], age[k], traces[k], times[n], pause, fallback):
+            met = answer.index - stream.late
             answer.farthest, lost, frozen = sense(
-                values[n], counts[k], since[k], traces[k], limits, answer.index, times[n]
+                values[n], counts[k], since[k], traces[k], limits, answer.index, met, times[n]
             )
-            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, times[n])
+            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, met, times[n])
             gone = live.take_row(
                 values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
             )
@@ -145,10 +148,11 @@ def take_plain(
         stream, answer = streams[k], answers[n]
         slots[n] = -1
         if _arrive(stream, answer, records[k], held[k], age[k], traces[k], times[n], pause, fallback):
+            met = answer.index - stream.late
             answer.farthest, lost, frozen = sense_at_once(
-                values[n], counts[k], since[k], traces[k], limits, answer.index, times[n]
+                values[n], counts[k], since[k], traces[k], limits, answer.index, met, times[n]
             )
-            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, times[n])
+            _sensed(answer, kinds[k], counts[k], since[k], traces[k], limits, lost, frozen, met, times[n])
             gone = live.take_row_at_once(
                 values[n], held[k], age[k], averaged[k], stream.filled, low, gain, hold, x[n], present[n]
             )
@@ -217,12 +221,12 @@ def size_of(
 @kernel
 def _judge(
     lanes: Any, values: Any, times: Any, slots: Any, x: Any, back: Any, errors: Any, present: Any, low: Any, gain: Any,
-    unit: Any, most: int, limits: Any, averaged: Any, past: Any, streams: Any, records: Any, recent: Any,
-    settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
-    strengths: Any, normal: Any, answers: Any,
+    unit: Any, most: int, limits: Any, guess: Any, bias: Any, averaged: Any, past: Any, streams: Any, records: Any,
+    recent: Any, settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any,
+    pvalues: Any, strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
     """Everything after the network."""
-    losses, sizes = np.empty(len(lanes)), np.empty(len(lanes))
+    losses, sizes, off = np.empty(len(lanes)), np.empty(len(lanes)), np.empty(len(bias))
     for n in range(len(lanes)):
         if answers[n].ready:
             for c in range(len(unit)):
@@ -234,8 +238,11 @@ def _judge(
             if averaged.shape[1] == 1:
                 sizes[n] = size_of(losses[n], errors[n], values[n], x[n], present[n], low, gain, unit, most)
             k = lanes[n]
-            rise = risen(records[k], looks)
-            far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], rise, answers[n].index)
+            rise, met = risen(records[k], looks), answers[n].index - streams[k].late
+            far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], rise, met)
+            if len(bias) > 0:
+                off_by(x[n], guess, bias, off)
+                far = max(far, stray(off, present[n], limits, counts[k], traces[k], rise, met))
             answers[n].farthest = max(answers[n].farthest, far)
     score(
         lanes, times, losses, sizes, streams, records, recent, settling, traces, kinds, rules, looks, references,
@@ -247,7 +254,7 @@ def _update(
     lanes: Any, values: Any, times: Any, answers: Any, slots: Any, ready: Any, x: Any, present: Any, back: Any,
     errors: Any, streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any,
     kinds: Any, held: Any, age: Any, averaged: Any, ring: Any, past: Any, pause: int, window: int, hold: int, low: Any,
-    gain: Any, fallback: Any, limits: Any, unit: Any, most: int,
+    gain: Any, fallback: Any, limits: Any, unit: Any, most: int, guess: Any, guess_bias: Any,
     embedding: Any, embedding_bias: Any, spans: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any,
     last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any,
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
@@ -264,9 +271,9 @@ def _update(
         mixes_width, hidden, hidden_bias, head, head_bias, back,
     )  # fmt: skip
     _judge(
-        lanes, values, times, slots, x, back, errors, present, low, gain, unit, most, limits, averaged, past, streams,
-        records,
-        recent, settling, counts, traces, kinds, rules, looks, references, pvalues, strengths, normal, answers,
+        lanes, values, times, slots, x, back, errors, present, low, gain, unit, most, limits, guess, guess_bias,
+        averaged, past, streams, records, recent, settling, counts, traces, kinds, rules, looks, references, pvalues,
+        strengths, normal, answers,
     )  # fmt: skip
 
 

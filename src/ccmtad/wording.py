@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from . import zones
+
 __all__ = [
     "count", "got", "is_text", "iso", "lasting", "listed", "moment", "now", "number", "printable", "some", "span",
     "stamp",
@@ -39,17 +41,31 @@ def got(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
-def stamp(time: np.datetime64) -> str:
-    """2026-03-01 12:00:00, for people."""
+def stamp(time: np.datetime64, zone: str | None = None) -> str:
+    """2026-03-01 12:00:00, for people, as clocks of a zone show it."""
+    if zone is not None:
+        time = np.datetime64(zones.wall(_nanoseconds(time), zone), "ns")
     return str(time.astype("datetime64[s]")).replace("T", " ")
 
 
-def iso(time: np.datetime64 | None) -> str | None:
-    """2026-03-01T12:00:00Z, for machines, with no more decimals than it has."""
+def iso(time: np.datetime64 | None, zone: str | None = None) -> str | None:
+    """2026-03-01T12:00:00Z, for machines, with no more decimals than it has; in a zone 2026-03-01T13:00:00+01:00."""
     if time is None:
         return None
-    text = str(time.astype("datetime64[ns]"))
-    return text.rstrip("0").rstrip(".") + "Z"
+    offset = 0 if zone is None else zones.offset_at(_nanoseconds(time), zone)
+    text = str((time.astype("datetime64[ns]") + np.timedelta64(offset, "ns")).astype("datetime64[ns]"))
+    return text.rstrip("0").rstrip(".") + ("Z" if zone in (None, "UTC") else _signed(offset // 10**9))
+
+
+def _nanoseconds(time: np.datetime64) -> int:
+    return int(time.astype("datetime64[ns]").astype(np.int64))
+
+
+def _signed(seconds: int) -> str:
+    """+02:00; older local times are off by seconds, too."""
+    hours, rest = divmod(abs(seconds), 3_600)
+    text = f"{'-' if seconds < 0 else '+'}{hours:02}:{rest // 60:02}"
+    return f"{text}:{rest % 60:02}" if rest % 60 else text
 
 
 def now() -> str:
@@ -57,9 +73,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def moment(row: int, time: np.datetime64 | None) -> str:
+def moment(row: int, time: np.datetime64 | None, zone: str | None = None) -> str:
     """A time to the second, or a row."""
-    return f"row {row:,}" if time is None else stamp(time)
+    return f"row {row:,}" if time is None else stamp(time, zone)
 
 
 def span(seconds: float) -> str:

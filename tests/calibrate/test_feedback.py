@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ccmtad import Detector, FileError, Frame, InputError
 from ccmtad.calibrate.feedback import in_force, merged, plain, verdicts
 from ccmtad.results import plain as plain_event
+from ccmtad.results import said_of
+from ccmtad.score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, LIMITS, STEP, STILL_LIMIT
 
 from ..cli.run import run
 
@@ -74,6 +76,54 @@ def test_what_was_said_is_saved_and_a_stream_heeds_it_at_once(saved: Path, recen
     assert again.feedback_ == stream.feedback
     assert again.detect(recent).events == ()
     assert again.stream(resume=stream.snapshot()).feedback == stream.feedback  # the union, each word once
+
+
+def test_whoever_else_was_thrown_off_is_excused_too(saved: Path) -> None:
+    values = waves(4_000, 4_000, seed=3)
+    for begin in (700, 3_200):
+        values[begin : begin + 60, 1] += 1.6
+    frame, detector = Frame(values, CHANNELS, times(4_000, 4_000)), Detector.load(saved)
+    first, *more = [one for one in detector.detect(frame).events if one.kind == "anomaly"]
+    assert 700 <= first.alarm < 760
+    assert any(3_200 <= one.alarm < 3_260 for one in more)
+    assert first.peaks[0].channel == first.channels[0] == "b"
+    assert {peak.channel for peak in first.peaks} >= set(first.channels)
+    assert first.peaks[0].astray is not None
+    assert first.peaks[0].astray > 0.05
+    detector.dismiss(first)
+    assert not [one for one in detector.detect(frame).events if one.kind == "anomaly"]
+    told = json.loads(json.dumps(plain_event(first)))
+    said = said_of(told, "dismissed", "2026-01-01")
+    assert said.channels == first.verdict("dismissed", "2026-01-01").channels
+    for peak in told["peaks"]:
+        for name in ("channel", "astray", "step"):  # as 0.1.0 wrote them
+            del peak[name]
+    told["peaks"] = told["peaks"][: len(told["channels"])]
+    assert said_of(told, "dismissed", "2026-01-01").channels == first.channels[: len(told["peaks"])]
+
+
+def test_two_dismissals_of_a_lost_signal_excuse_the_longer_and_no_more(saved: Path) -> None:
+    values = waves(2_000, 4_000, seed=4)
+    values[300:400, 2] = np.nan
+    values[900:1_020, 2] = np.nan
+    detector = Detector.load(saved)
+    limit = detector.model_.limits[GONE_LIMIT, 2]
+    lost = [one for one in detector.detect(Frame(values, CHANNELS)).events if one.kind == "signal lost"]
+    assert len(lost) == 2
+    for one in lost:
+        detector.dismiss(one)
+    assert detector.model_.heeding.limits[GONE_LIMIT, 2] == pytest.approx(limit * 1.1 * lost[1].severity)
+
+
+def test_recalibrating_on_rows_where_a_channel_stood_still_leaves_it_its_limits(saved: Path) -> None:
+    normal, detector = waves(1_500, 4_000, seed=5), Detector.load(saved)
+    normal[:, 3] = normal[0, 3]
+    before = detector.model_.limits
+    detector.recalibrate(Frame(normal, CHANNELS, times(1_500, 4_000)), force=True)
+    after = detector.model_.limits
+    for line in (ABOVE, BELOW, STEP, ERROR, STILL_LIMIT):
+        assert np.isfinite(after[line, 3]), LIMITS[line]
+        assert after[line, 3] >= before[line, 3]
 
 
 def test_confirmed_rows_are_kept_out_of_a_recalibration(saved: Path) -> None:

@@ -34,7 +34,7 @@ def test_help_names_the_commands_and_imports_no_torch() -> None:
 
 
 def test_the_demo_shows_truth_findings_and_floors() -> None:
-    result = run("demo", "--train-rows", "3000", "--rows", "6000", "--seed", "2")
+    result = run("demo", "--train-rows", "2000", "--rows", "3000", "--seed", "2")
     assert result.returncode == 0, result.stderr
     for text in (
         "53 channels",

@@ -108,8 +108,15 @@ def left_over(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name != "data.csv")
 
 
-@pytest.mark.parametrize("kind", list(DATA))
-@pytest.mark.parametrize("command", ["check", "fit", "backtest", "detect", "recalibrate"])
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        (kind, command)
+        for kind in DATA
+        for command in ("check", "fit", "backtest", "detect", "recalibrate")
+        if kind != "infinite" or command in ("check", "fit")  # a missing value to the others, as in a stream
+    ],
+)
 def test_garbage_data(run: Run, model: Path, tmp_path: Path, kind: str, command: str) -> None:
     data, message = DATA[kind]
     (tmp_path / "data.csv").write_bytes(data)
@@ -137,6 +144,15 @@ def test_garbage_to_watch(run: Run, model: Path, tmp_path: Path, data: bytes, me
 
 
 @pytest.mark.parametrize("command", ["backtest", "detect", "recalibrate"])
+def test_an_infinite_cell_is_a_missing_one_where_nothing_is_learnt(
+    run: Run, model: Path, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "data.csv").write_bytes(text([*rows(59), "2026-01-02T00:00:00,1,inf,3"]))
+    code, _, errors = run(*commands(model, tmp_path / "data.csv")[command], *["--force"] * (command == "recalibrate"))
+    assert code in (0, 3), errors
+
+
+@pytest.mark.parametrize("command", ["backtest", "detect", "recalibrate"])
 def test_wrong_channels(run: Run, model: Path, tmp_path: Path, command: str) -> None:
     (tmp_path / "data.csv").write_bytes(WRONG_CHANNELS)
     code, out, errors = run(*commands(model, tmp_path / "data.csv")[command])
@@ -148,9 +164,10 @@ def test_wrong_channels(run: Run, model: Path, tmp_path: Path, command: str) -> 
 def test_wrong_channels_in_a_comparison(run: Run, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_bytes(text(rows(400)))
     (tmp_path / "other.csv").write_bytes(WRONG_CHANNELS)
-    code, _, errors = run("check", tmp_path / "data.csv", tmp_path / "other.csv")
-    assert code == 2
-    assert "missing: 'c'; not fitted: 'x'" in errors
+    code, out, _ = run("check", tmp_path / "data.csv", tmp_path / "other.csv")
+    assert code == 3
+    told = " ".join(out.split())
+    assert "missing: c; not fitted: x: detect judges the others alone with --allow-missing" in told
 
 
 @pytest.mark.parametrize("command", ["check", "fit", "backtest", "detect", "watch", "recalibrate"])

@@ -48,6 +48,43 @@ def test_times() -> None:
     assert "are off the median" in seen(examine(frame(times=uneven)), "sampling").text
 
 
+def test_rows_that_repeat_a_time_are_counted_in_any_order() -> None:
+    times = frame().times
+    assert times is not None
+    order = np.random.default_rng(1).permutation(ROWS)
+    mixed = times[order]
+    mixed[10], mixed[20], mixed[30] = mixed[1_000], mixed[2_000], mixed[3_000]
+    assert "(3 repeat a time)" in seen(examine(frame(times=mixed)), "order").text
+
+
+def test_clocks_that_were_set_back_are_known_and_the_cure_is_named() -> None:
+    times = frame().times
+    assert times is not None
+    back = times.copy()
+    back[30_000:] -= np.timedelta64(1, "h")
+    assert "name their zone, such as timezone='Europe/Berlin'" in seen(examine(frame(times=back)), "order").text
+    back[30_000:] -= np.timedelta64(1, "h")
+    assert "zone" not in seen(examine(frame(times=back)), "order").text
+
+
+def test_a_second_file_is_looked_at_in_every_way() -> None:
+    values = healthy()
+    values[:, 1] = values[:, 0]
+    values[40_000:, 3] += 60.0
+    values[100:400, 2] = np.nan
+    topics = {one.topic for one in examine(frame(values), learning=False) if one.weight != "fine"}
+    assert {"copies", "jumps", "missing"} <= topics
+
+
+def test_other_channels_in_a_second_file_are_a_problem_and_the_rest_is_compared() -> None:
+    other = Frame(healthy(), ("a", "b", "c", "new"), frame().times)
+    found = compare(frame(), other)
+    one = seen(found, "channels")
+    assert (one.weight, one.channels) == ("problem", ("d", "new"))
+    assert "allow_missing=True" in one.text
+    assert any(finding.topic == "drift" for finding in found)
+
+
 def test_missing_and_constant_channels() -> None:
     values = healthy()
     values[100:400, 1] = np.nan

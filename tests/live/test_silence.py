@@ -53,6 +53,17 @@ def test_silence_is_told_once_and_ends_with_the_next_row() -> None:
     assert again.heard(None) is None
 
 
+def test_a_silence_is_as_long_as_nothing_came_also_where_rows_were_kept_back_meanwhile() -> None:
+    clock = Clock()
+    silence = Silence(10.0, clock)
+    clock.now = 25.0
+    assert silence.look(5, 10**9) is not None
+    clock.now = 30.0
+    ended = silence.heard(2 * 10**9)  # the row that was due next
+    assert ended is not None
+    assert ended.event.sentence == "no rows at all, for 30 s"
+
+
 def test_where_the_period_is_unknown_nothing_is_silent() -> None:
     clock = Clock()
     silence = Silence(None, clock)

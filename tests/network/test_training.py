@@ -12,7 +12,7 @@ from ccmtad.network.clusters import Clusters
 from ccmtad.network.engine import Engine
 from ccmtad.network.shapes import Architecture
 from ccmtad.network.training import train
-from ccmtad.network.weights import Trained
+from ccmtad.network.weights import Lesson, Trained
 from ccmtad.results import Epoch
 from ccmtad.settings import Settings
 
@@ -24,9 +24,13 @@ def rows() -> NDArray[np.float32]:
     return np.column_stack([np.sin(t / 9), np.cos(t / 9), np.sin(t / 5)]).astype(np.float32)
 
 
+def lesson(settings: Settings) -> Lesson:
+    return Lesson(rows(), np.arange(5, 300), np.arange(300, 400), Architecture.of(settings, CLUSTERS), settings)
+
+
 def run(**given: Any) -> Trained:
     settings = Settings.of(**{"epochs": 4, "width": 8, "window": 6, "batch_size": 64, "device": "cpu", **given})
-    return train(rows(), np.arange(5, 300), np.arange(300, 400), Architecture.of(settings, CLUSTERS), settings)
+    return train(lesson(settings))
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:
@@ -46,7 +50,7 @@ def test_the_callers_random_state_is_left_alone() -> None:
 
 def test_the_weights_kept_are_those_with_the_lowest_validation_loss() -> None:
     settings = Settings.of(epochs=6, width=8, window=6, batch_size=64, learning_rate=0.3, device="cpu")
-    trained = train(rows(), np.arange(5, 300), np.arange(300, 400), Architecture.of(settings, CLUSTERS), settings)
+    trained = train(lesson(settings))
     losses = [epoch.validation for epoch in trained.history]
     assert trained.best == int(np.argmin(losses)) + 1
     assert trained.best < 6  # so large a step does not end at its best: there was something to keep
@@ -58,14 +62,7 @@ def test_the_weights_kept_are_those_with_the_lowest_validation_loss() -> None:
 def test_progress_is_told_after_each_epoch() -> None:
     seen: list[Epoch] = []
     settings = Settings.of(epochs=3, width=8, window=6, device="cpu")
-    trained = train(
-        rows(),
-        np.arange(5, 300),
-        np.arange(300, 400),
-        Architecture.of(settings, CLUSTERS),
-        settings,
-        lambda epoch, _: seen.append(epoch),
-    )
+    trained = train(lesson(settings), lambda epoch, _: seen.append(epoch))
     assert [(epoch.number, epoch.of) for epoch in seen] == [(1, 3), (2, 3), (3, 3)]
     assert tuple(seen) == trained.history
 

@@ -36,16 +36,16 @@ def detector() -> Detector:
     st.booleans(),
 )
 def test_with_and_without_a_loop_the_same_is_sensed(rows: list[list[float]], starts: bool) -> None:
-    limits = np.ones((7, 3)) * [[0.0], [2.0], [2.0], [1.0], [np.inf], [3.0], [4.0]]
+    limits = np.ones((8, 3)) * [[0.0], [2.0], [2.0], [1.0], [np.inf], [np.inf], [3.0], [4.0]]
     limits[STEP, 2] = np.inf
     one, other = Signals.fresh(1, 3, False), Signals.fresh(1, 3, False)
     for t, values in enumerate(rows):
         if starts and t % 7 == 0:
             signals.forget(one.traces[0])
             signals.forget(other.traces[0])
-        looped = signals.sense(values, one.counts[0], one.since[0], one.traces[0], limits, t, t)
+        looped = signals.sense(values, one.counts[0], one.since[0], one.traces[0], limits, t, t, t)
         at_once = signals.sense_at_once(
-            np.array(values), other.counts[0], other.since[0], other.traces[0], limits, t, t
+            np.array(values), other.counts[0], other.since[0], other.traces[0], limits, t, t, t
         )
         assert looped == at_once
         for name in ("counts", "since", "traces"):

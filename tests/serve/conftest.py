@@ -1,6 +1,7 @@
 """A model in a folder, stores of both kinds, and rows with a fault in them."""
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,17 @@ POSTGRESQL = os.environ.get("CCMTAD_POSTGRESQL", "postgresql://127.0.0.1/test")
 
 
 @pytest.fixture(scope="session")
-def models(fitted: Detector, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one model, `plant`. Treat as read-only."""
-    folder = tmp_path_factory.mktemp("models")
+def plant_models(fitted: Detector, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one model, `plant`. No service may use it: what is said of events is written there. Copy it."""
+    folder = tmp_path_factory.mktemp("plant")
     fitted.save(folder / "plant.ccm")
     return folder
+
+
+@pytest.fixture
+def models(plant_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Such a folder for this test alone."""
+    return shutil.copytree(plant_models, tmp_path_factory.mktemp("own") / "models")
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +46,9 @@ def quick_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def nursery(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+def nursery(plant_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """Where services come from."""
-    made = Nursery(models / "plant.ccm", tmp_path_factory.mktemp("printed"))
+    made = Nursery(plant_models / "plant.ccm", tmp_path_factory.mktemp("printed"))
     yield made
     made.close()
 

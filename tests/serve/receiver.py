@@ -41,6 +41,7 @@ class Receiver:
     hold: threading.Event | None = None
     came: list[Came] = field(default_factory=list)
     url: str = ""
+    port: int = 0  # 0: a free one
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> int:
@@ -64,8 +65,13 @@ def receiving(**does: Any) -> Iterator[Receiver]:
     receiver = Receiver(**does)
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(b"")
+
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
+            self.answer(self.rfile.read(int(self.headers["content-length"])))
+
+        def answer(self, body: bytes) -> None:
             status = receiver.take(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
             try:
                 self.send_response(status)
@@ -79,7 +85,7 @@ def receiving(**does: Any) -> Iterator[Receiver]:
         def log_message(self, *_: Any) -> None:
             """Nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", receiver.port), Handler)
     server.daemon_threads = True
     receiver.url = f"http://127.0.0.1:{server.server_port}/hook"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)

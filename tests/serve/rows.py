@@ -5,7 +5,7 @@ from typing import Any
 
 from ccmtad import Detector, Frame
 from ccmtad.live.journal import Journal
-from ccmtad.results import MOST_PEAKS, plain
+from ccmtad.results import MOST_BLAMED, plain
 from ccmtad.wording import iso
 
 
@@ -25,7 +25,7 @@ def expected(detector: Detector, frame: Frame, name: str) -> list[dict[str, Any]
             notice = journal.take(change)
             if notice is not None:
                 more = {"id": notice.id, "revision": notice.revision, "change": notice.change}
-                told.append({**plain(notice.event, MOST_PEAKS), **more})
+                told.append({**plain(notice.event, MOST_BLAMED), **more})
     return told
 
 

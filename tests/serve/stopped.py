@@ -76,7 +76,8 @@ def feed(engine: Engine, entity: str, rows: dict[str, Any], acknowledged: Path |
     """All batches, one round for each; what is acknowledged is put down at once."""
     for first in range(0, len(rows["times"]), BATCH):
         part = slice(first, first + BATCH)
-        answer: Future[Any] = engine.submit(Batch(entity, "plant", rows["values"][part], rows["times"][part]))
+        channels = engine.models["plant"].model.channels
+        answer: Future[Any] = engine.submit(Batch(entity, "plant", channels, rows["values"][part], rows["times"][part]))
         if acknowledged is not None:
             answer.add_done_callback(lambda done: acknowledged.write_text(str(done.result().rows)))
         engine.round()
@@ -116,6 +117,7 @@ def main(models: str, store: str, file: str) -> None:
         ends.append(in_a_child(life))
     opened = Store(store)
     found = {f"e{place}": state(opened, f"e{place}") for place in range(PLACES)}
+    opened.close()
     sys.stdout.write(json.dumps({"ends": ends, "found": found}) + "\n")
 
 

@@ -1,6 +1,7 @@
 """Who is let in, and how everything wrong is answered."""
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,10 +25,11 @@ ROWS = "/v1/entities/a/rows"
 
 
 @pytest.fixture(scope="module")
-def server(nursery: Nursery, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(nursery: Nursery, plant_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One service for all of these: what is refused leaves nothing behind."""
-    store = f"sqlite:///{tmp_path_factory.mktemp('access') / 'store.db'}"
-    with nursery.serving(models, store, "--silence", "0") as server:
+    folder = tmp_path_factory.mktemp("access")
+    models = shutil.copytree(plant_models, folder / "models")
+    with nursery.serving(models, f"sqlite:///{folder / 'store.db'}", "--silence", "0") as server:
         yield server
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from ccmtad.serve.alerts.alert import Alert
+from ccmtad.live.alert import Alert
 
 from .faults import GOES_ON, OVER, begin, end, rows
 from .monitors import ALERTMANAGER, PROMTOOL, a_prometheus, an_alertmanager, free_port, program
@@ -35,11 +35,11 @@ def options(alertmanager: httpx.Client) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def server(
-    nursery: Nursery, models: Path, alertmanager: httpx.Client, tmp_path_factory: pytest.TempPathFactory
+    nursery: Nursery, plant_models: Path, alertmanager: httpx.Client, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     """One service for all tests that do not kill it: each has entities of its own."""
     folder = tmp_path_factory.mktemp("store")
-    copy = shutil.copytree(models, folder / "models")  # what is said of events is written there
+    copy = shutil.copytree(plant_models, folder / "models")  # what is said of events is written there
     with nursery.serving(copy, f"sqlite:///{folder / 'store.db'}", *options(alertmanager)) as one:
         yield one
 

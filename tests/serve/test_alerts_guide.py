@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ccmtad.cli.app import app
-from ccmtad.serve.alerts.alert import Style, message_of
+from ccmtad.live.alert import Style, message_of
 from ccmtad.serve.alerts.alerting import example
 from ccmtad.serve.alerts.webhooks import Webhook
 from ccmtad.serve.metrics import Metrics
@@ -39,7 +39,7 @@ def rule_queries() -> list[str]:
 def families() -> set[str]:
     """The names of all that is measured."""
     metrics = Metrics()
-    metrics.watch(list, dict)
+    metrics.watch(list, dict, lambda: 0)
     metrics.watch_alerts(lambda: Counts(0, 0, 0))
     return {
         f"{one.name}_total" if one.type == "counter" else one.name for one in metrics.registry.collect()

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
 from ccmtad.errors import SettingError
-from ccmtad.serve.alerts.alert import CLASSES, Alert, Style, alerts_of, message_of
-from ccmtad.serve.alerts.alertmanager import distinct
+from ccmtad.live.alert import CLASSES, Alert, Standing, Style, alerts_of, distinct, message_of
 from ccmtad.serve.alerts.attempt import LONGEST_ASKED, LONGEST_WAIT, Answer, attempt, retry_after, wait
 from ccmtad.serve.alerts.target import Targets, checked_url
 from ccmtad.serve.alerts.webhooks import Webhook, Webhooks
@@ -23,7 +22,7 @@ from ccmtad.serve.metrics import MOST_ENTITIES, Metrics
 from ccmtad.serve.refusal import Refusal
 from ccmtad.serve.store import log, notices, outbox
 from ccmtad.serve.store.notices import Told
-from ccmtad.serve.store.outbox import Standing
+from ccmtad.serve.store.outbox import read_standing
 from ccmtad.serve.store.store import Store
 from ccmtad.serve.store.tables import deliveries, entities, processes
 
@@ -74,7 +73,7 @@ def letters(store: Store) -> list[tuple[str, str]]:
     """What is in the outbox: whether it fires, and why not."""
     with store.read() as connection:
         rows = connection.execute(select(deliveries.c.body).order_by(deliveries.c.id)).scalars()
-        found = [Standing.read(row) for row in rows]
+        found = [read_standing(row) for row in rows]
     return [("firing" if one.firing else "resolved", one.why) for one in found]
 
 
@@ -296,7 +295,7 @@ def test_entities_beyond_the_most_have_no_metrics_of_their_own() -> None:
     from ccmtad.serve.entity import Entity
 
     metrics = Metrics()
-    metrics.watch(lambda: [Entity(i, f"e{i}", "plant") for i in range(MOST_ENTITIES + 7)], dict)
+    metrics.watch(lambda: [Entity(i, f"e{i}", "plant") for i in range(MOST_ENTITIES + 7)], dict, lambda: 0)
     text = metrics.text().decode()
     assert text.count("ccmtad_alarm{") == MOST_ENTITIES
     assert "ccmtad_entities_without_metrics 7.0" in text

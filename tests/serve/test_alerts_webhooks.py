@@ -20,10 +20,10 @@ OPTIONS = ("--silence", "0", "--webhook-wait", f"{WAIT}", "--webhook-attempts", 
 
 
 @pytest.fixture(scope="module")
-def server(nursery: Nursery, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(nursery: Nursery, plant_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One service for all tests that do not kill it: each has entities and webhooks of its own."""
     folder = tmp_path_factory.mktemp("store")
-    copy = shutil.copytree(models, folder / "models")
+    copy = shutil.copytree(plant_models, folder / "models")
     with nursery.serving(copy, f"sqlite:///{folder / 'store.db'}", *OPTIONS) as one:
         yield one
 

@@ -1,5 +1,6 @@
 """Whatever is sent, by the schema or not, is answered: never with a 5xx."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,19 @@ from .rows import as_json
 from .server import Nursery, Server
 
 
+@schemathesis.serializer("application/x-protobuf")
+def as_it_is(_: Any, value: Any) -> bytes:
+    """What is generated as bytes is sent as such."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
 @pytest.fixture(scope="module")
-def server(nursery: Nursery, models: Path, faulty: Frame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    store = f"sqlite:///{tmp_path_factory.mktemp('contract') / 'store.db'}"
-    with nursery.serving(models, store, "--silence", "0") as server:
+def server(
+    nursery: Nursery, plant_models: Path, faulty: Frame, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("contract")
+    models = shutil.copytree(plant_models, folder / "models")
+    with nursery.serving(models, f"sqlite:///{folder / 'store.db'}", "--silence", "0") as server:
         server.send("a", **as_json(faulty))
         yield server
 

@@ -6,17 +6,15 @@ from ccmtad import Detector, Frame
 
 from .rows import as_json, expected, same
 from .server import Nursery, until
-from .test_said import own
 
 QUIET = ("--silence", "0")
 
 
 def test_streams_go_on_where_the_fingerprint_holds_and_start_anew_where_not(
-    nursery: Nursery, models: Path, store: str, fitted: Detector, faulty: Frame, tmp_path: Path
+    nursery: Nursery, models: Path, store: str, fitted: Detector, faulty: Frame
 ) -> None:
-    folder = own(models, tmp_path)
-    path = folder / "plant.ccm"
-    with nursery.serving(folder, store, *QUIET) as server:
+    path = models / "plant.ccm"
+    with nursery.serving(models, store, *QUIET) as server:
         key = server.key
         server.send("a", **as_json(faulty, 0, 430))
         server.judged("a", 430)
@@ -33,7 +31,7 @@ def test_streams_go_on_where_the_fingerprint_holds_and_start_anew_where_not(
         assert "entity 'a' starts anew at row 440: its model has changed" in server.text
         server.send("a", **as_json(faulty, 440, 700))
         server.kill()
-    with nursery.serving(folder, store, *QUIET, key=key) as server:
+    with nursery.serving(models, store, *QUIET, key=key) as server:
         server.send("a", **as_json(faulty, 700))
         server.judged("a", 900)
         assert faulty.times is not None
@@ -73,13 +71,10 @@ def test_a_model_is_uploaded_as_data(
         assert sorted(one["model"] for one in server.get("/v1/models")["models"]) == ["plant", "second"]
 
 
-def test_a_file_that_is_no_model_is_left_out_and_said(
-    nursery: Nursery, models: Path, sqlite: str, tmp_path: Path
-) -> None:
-    folder = own(models, tmp_path)
-    (folder / "broken.ccm").write_bytes(b"nonsense")
-    (folder / "odd name.ccm").write_bytes((models / "plant.ccm").read_bytes())
-    with nursery.serving(folder, sqlite, *QUIET) as server:
+def test_a_file_that_is_no_model_is_left_out_and_said(nursery: Nursery, models: Path, sqlite: str) -> None:
+    (models / "broken.ccm").write_bytes(b"nonsense")
+    (models / "odd name.ccm").write_bytes((models / "plant.ccm").read_bytes())
+    with nursery.serving(models, sqlite, *QUIET) as server:
         assert [one["model"] for one in server.get("/v1/models")["models"]] == ["plant"]
         assert "model 'broken' cannot be used" in server.text
         assert "model file 'odd name.ccm' is left out" in server.text

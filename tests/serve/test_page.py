@@ -12,6 +12,7 @@ import pytest
 from ccmtad import Detector, Frame
 from ccmtad.simulate import simulate
 
+from .conftest import empty_store
 from .rows import as_json
 from .server import PATIENCE, Nursery, Server, until
 
@@ -36,10 +37,10 @@ def later(frame: Frame, hours: int) -> Frame:
 
 
 @pytest.fixture
-def server(nursery: Nursery, models: Path, tmp_path: Path) -> Iterator[Server]:
-    """With a model of its own: what is said of events is written to it."""
-    mine = shutil.copytree(models, tmp_path / "models")
-    with nursery.serving(mine, str(tmp_path / "store.db"), "--silence", "0") as running:
+def server(request: pytest.FixtureRequest, nursery: Nursery, models: Path, tmp_path: Path) -> Iterator[Server]:
+    """On SQLite, or the store that a test asks for."""
+    kind = getattr(request, "param", "sqlite")
+    with empty_store(kind, tmp_path) as store, nursery.serving(models, store, "--silence", "0") as running:
         yield running
 
 
@@ -98,6 +99,7 @@ def press(page: Any, name: str) -> None:
     raise AssertionError(f"the keyboard does not reach {name}")
 
 
+@pytest.mark.parametrize("server", ["sqlite", "postgresql"], indirect=True)
 def test_a_fault_shows_is_dismissed_in_every_tab_and_the_same_again_raises_nothing(
     context: Any, server: Server, one_fault: Frame
 ) -> None:

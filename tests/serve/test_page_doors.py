@@ -22,10 +22,10 @@ from .server import PATIENCE, Nursery, Server
 
 
 @pytest.fixture(scope="module")
-def server(nursery: Nursery, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(nursery: Nursery, plant_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """With one event."""
     folder = tmp_path_factory.mktemp("page")
-    mine = shutil.copytree(models, folder / "models")
+    mine = shutil.copytree(plant_models, folder / "models")
     frame = simulate(430, seed=5).frame
     frame.values[400:, 3] += 6 * frame.values[:, 3].std() + 1
     with nursery.serving(mine, str(folder / "store.db"), "--silence", "0") as running:

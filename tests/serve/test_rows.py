@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ccmtad import Detector, Frame
+from ccmtad.tables import Reading
 
 from .rows import as_json, expected, last_of, same
 from .server import Nursery
@@ -165,6 +168,39 @@ def _take(line: str, lines: object, found: dict[int, str]) -> None:
     if line.startswith("id: "):
         assert next(lines) == "event: notice"  # type: ignore[call-overload]
         found[int(line[4:])] = next(lines)[6:]  # type: ignore[call-overload]
+
+
+def test_infinite_cells_are_missing_ones(nursery: Nursery, models: Path, sqlite: str, faulty: Frame) -> None:
+    lines = [
+        ",".join(faulty.channels),
+        *(",".join([one] * len(faulty.channels)) for one in ("1", "inf", "-inf", "nan")),
+    ]
+    with nursery.serving(models, sqlite, *QUIET) as server:
+        answer = server.client.post(
+            "/v1/entities/a/rows", content="\n".join(lines), headers={"Content-Type": "text/csv"}
+        )
+        assert answer.json()["accepted"] == 4
+        server.judged("a", 4)
+        shown = server.get("/v1/entities/a/rows")["values"]
+        assert shown == {name: [1.0, None, None, None] for name in faulty.channels}
+        assert server.client.get("/v1/entities/a/trace").status_code == 200
+
+
+def test_marks_for_missing_values_are_those_of_the_model(
+    nursery: Nursery, models: Path, sqlite: str, fitted: Detector, faulty: Frame
+) -> None:
+    """-9999 in the file that it was fitted on is -9999 on the wire."""
+    marked = copy(fitted)
+    marked._model = replace(fitted.model_, reading=Reading(missing=("-9999",)))
+    for path in models.glob("*.ccm"):
+        marked.save(path)
+    values = faulty.values.copy()
+    values[10:20, 2] = -9999.0
+    with nursery.serving(models, sqlite, *QUIET) as server:
+        server.send("a", **as_json(replace(faulty, values=values), 0, 100))
+        server.judged("a", 100)
+        shown = server.get("/v1/entities/a/rows")["values"][faulty.channels[2]]
+        assert [one is None for one in shown] == [10 <= row < 20 for row in range(100)]
 
 
 def test_scores_are_streamed(nursery: Nursery, models: Path, sqlite: str, fitted: Detector, faulty: Frame) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ccmtad import Detector, Frame
 from ccmtad.simulate import simulate
 
+from .faults import begin, end
 from .rows import as_json
 from .server import Nursery, Server, until
 
@@ -27,24 +28,16 @@ def twice() -> Frame:
     return Frame(values, frame.channels, frame.times)
 
 
-def own(models: Path, folder: Path) -> Path:
-    """A folder of models that may be changed."""
-    made = folder / "models"
-    made.mkdir()
-    (made / "plant.ccm").write_bytes((models / "plant.ccm").read_bytes())
-    return made
-
-
 def about(server: Server, channel: str) -> list[str]:
     """Ids of the events that blame a channel most."""
     return [event["id"] for event in server.events() if event["channels"][:1] == [channel]]
 
 
 def test_a_dismissed_event_stays_dismissed_also_after_a_kill(
-    nursery: Nursery, models: Path, store: str, twice: Frame, tmp_path: Path
+    nursery: Nursery, models: Path, store: str, twice: Frame
 ) -> None:
-    folder, channel = own(models, tmp_path), twice.channels[FAULTY]
-    with nursery.serving(folder, store, *QUIET) as server:
+    channel = twice.channels[FAULTY]
+    with nursery.serving(models, store, *QUIET) as server:
         key = server.key
         server.send("untold", **as_json(twice))
         server.judged("untold", 1_600)
@@ -61,8 +54,8 @@ def test_a_dismissed_event_stays_dismissed_also_after_a_kill(
         )
         server.send("told", **as_json(twice, 800, 1_200))
         server.kill()
-    assert [one.event for one in Detector.load(folder / "plant.ccm").feedback_] == [event]
-    with nursery.serving(folder, store, *QUIET, key=key) as server:
+    assert [one.event for one in Detector.load(models / "plant.ccm").feedback_] == [event]
+    with nursery.serving(models, store, *QUIET, key=key) as server:
         server.send("told", **as_json(twice, 1_200))
         server.judged("told", 1_600)
         assert [one for one in about(server, channel) if one.startswith("told")] == [event]
@@ -77,15 +70,38 @@ def test_a_dismissed_event_stays_dismissed_also_after_a_kill(
         assert first in about(server, channel)
 
 
-def test_what_ccmtad_dismiss_wrote_is_taken_up(
-    nursery: Nursery, models: Path, sqlite: str, twice: Frame, tmp_path: Path
+@pytest.mark.parametrize("word", ["dismiss", "confirm"])
+def test_what_is_said_of_an_event_that_goes_on_holds_of_all_of_it_once_it_is_over(
+    nursery: Nursery, models: Path, store: str, word: str
 ) -> None:
-    folder = own(models, tmp_path)
-    with nursery.serving(folder, sqlite, *QUIET) as server:
+    with nursery.serving(models, store, *QUIET) as server:
+        key = server.key
+        path = f"/v1/events/{quote(begin(server, 'a')['id'])}"
+        server.post(f"{path}/{word}", {"text": "cleaning"})
+        (before,) = server.get("/v1/models/plant")["feedback"]
+        assert before["end"] is None
+        end(server, "a")
+        until("final", lambda: server.get(path)["change"] == "final")
+        until("learnt", lambda: len(server.get(path)["said"]) == 2)
+        told = server.get(path)
+        assert [(one["word"], one["by"]) for one in told["said"]] == [(f"{word}ed", "first"), (f"{word}ed", "ccmtad")]
+        (after,) = server.get("/v1/models/plant")["feedback"]
+        assert (after["end"], after["severity"]) == (told["end_time"], told["severity"])
+        until("in the file", lambda: Detector.load(models / "plant.ccm").feedback_[-1].end == after["end"])
+        server.kill()
+    with nursery.serving(models, store, *QUIET, key=key) as server:
+        assert server.get("/v1/models/plant")["feedback"] == [after]
+        assert len(server.get(path)["said"]) == 2
+        server.post(f"{path}/undo", {})
+        assert server.get("/v1/models/plant")["feedback"] == []
+
+
+def test_what_ccmtad_dismiss_wrote_is_taken_up(nursery: Nursery, models: Path, sqlite: str, twice: Frame) -> None:
+    with nursery.serving(models, sqlite, *QUIET) as server:
         server.send("a", **as_json(twice, 0, 800))
-        detector = Detector.load(folder / "plant.ccm")
+        detector = Detector.load(models / "plant.ccm")
         found = [one for one in detector.detect(twice).events if one.channels[0] == twice.channels[FAULTY]]
-        detector.dismiss(found[0]).save(folder / "plant.ccm")
+        detector.dismiss(found[0]).save(models / "plant.ccm")
         until("heard", lambda: server.get("/v1/models/plant")["feedback"])
         server.send("a", **as_json(twice, 800))
         server.judged("a", 1_600)

@@ -1,12 +1,13 @@
 """The store: its tables, and what is too old."""
 
+import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from ccmtad import FileError, Frame
 from ccmtad.serve.settings import DAY, ServeSettings
@@ -35,6 +36,24 @@ def test_commits_are_forced_to_the_disk(store: str) -> None:
         else:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
     opened.close()
+
+
+def test_closed_it_leaves_no_connection_to_the_garbage_collector(store: str) -> None:
+    """Not one that is in use then, nor one that is made later."""
+    opened = Store(store)
+    driver = []
+    with opened.read() as connection:
+        driver.append(connection.connection.driver_connection)
+        opened.close()
+    with opened.read() as connection:
+        driver.append(connection.connection.driver_connection)
+    for one in driver:
+        assert one is not None
+        if opened.dialect.name == "sqlite":
+            with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+                one.execute("SELECT 1")
+        else:
+            assert one.closed
 
 
 def test_what_is_too_old_goes_and_what_is_needed_stays(
@@ -73,6 +92,27 @@ def test_what_is_too_old_goes_and_what_is_needed_stays(
         assert server.get("/v1/entities/a")["judged"] == 900
         assert not any(one["change"] == "final" for one in server.events())
         assert server.send("a", **as_json(faulty, 890, 900))["duplicates"] == 10  # nobody remembers them: left out
+
+
+def test_a_word_on_an_event_that_has_just_gone_goes_too_unless_streams_heed_it(
+    nursery: Nursery, models: Path, store: str, faulty: Frame
+) -> None:
+    with nursery.serving(models, store, "--silence", "0") as server:
+        server.send("a", **as_json(faulty, 0, 600))
+        server.judged("a", 600)
+        event = next(one for one in server.events() if one["change"] == "final")["id"]
+        server.post(f"/v1/events/{event}/dismiss", {})
+        for text in ("first", "second"):
+            server.post(f"/v1/events/{event}/comment", {"text": text})
+        kept = Store(store)
+        with kept.write() as connection:
+            connection.execute(delete(events).where(events.c.id == event))  # and their words not yet
+        assert server.client.post(f"/v1/events/{event}/comment", json={"text": "too late"}).status_code == 404
+        server.stop()
+    Upkeep(ServeSettings(models=None), kept).clean(time.time_ns())
+    with kept.read() as connection:
+        assert connection.execute(select(words.c.word)).scalars().all() == ["dismissed"]
+    kept.close()
 
 
 @pytest.mark.parametrize("url", ["mysql://host/name", "nonsense://", "sqlite://", "sqlite:///:memory:"])

@@ -1,6 +1,7 @@
 """Single values, in any order, through the service."""
 
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,22 @@ def test_values_that_wait_for_nobody_become_rows(nursery: Nursery, quick_models:
         assert (taken["rows"], taken["waiting"]) == (0, 1)
         until("a row", lambda: server.get("/v1/entities/a")["rows"] == 1)
         assert server.get("/v1/entities/a/rows")["values"] == {"x": [1.0], "y": [None]}
+
+
+def test_a_value_stamped_far_ahead_is_left_out_and_those_after_it_are_not_late(
+    nursery: Nursery, quick_models: Path, sqlite: str
+) -> None:
+    now = time.time()
+    told = [{"channel": "x", "value": 1.0, "time": at} for at in (now, now + 1, "2036-01-01", now + 10 * 365 * 86_400)]
+    with nursery.serving(quick_models, sqlite, "--silence", "0", "--grace", "0.1") as server:
+        taken = server.post("/v1/entities/a/values", {"values": told})
+        assert (taken["accepted"], taken["ahead"], taken["late"]) == (2, 2, 0)
+        after = {"channel": "y", "value": 2.0, "time": now + 2}
+        taken = server.post("/v1/entities/a/values", {"values": [after]})
+        assert (taken["accepted"], taken["ahead"], taken["late"]) == (1, 0, 0)
+        assert 'ccmtad_values_total{what="ahead"} 2.0' in server.client.get("/metrics").text
+    with nursery.serving(quick_models, sqlite, "--silence", "0", "--ahead", "0", "--no-keys") as server:
+        assert server.post("/v1/entities/b/values", {"values": told})["ahead"] == 0  # a plant that is simulated, say
 
 
 def test_wrong_values_are_refused(nursery: Nursery, quick_models: Path, sqlite: str) -> None:

@@ -16,7 +16,7 @@ def main() -> None:
     add_flags(parser, FLAGS)
     given = vars(parser.parse_args())
     try:
-        run(plan_of(given), given["out"], workers=given["workers"], progress=_tell)
+        run(plan_of(given), given["out"], workers=given["workers"], progress=None if given["quiet"] else _tell)
     except CcmtadError as error:
         sys.exit(f"ccmtad.bench: {error}")
 

@@ -44,6 +44,7 @@ FLAGS = (
     Flag("inject", "Put faults into normal rows instead of judging labelled ones.", bool, False),
     Flag("kept-apart", "With --inject: the entities on which no default is chosen, and no others.", bool, False),
     Flag("workers", "Processes side by side.", int, 1, least=1),
+    Flag("quiet", "No progress.", bool, False, short="-q"),
     Flag("train", "Your own data: CSV or Parquet to learn from.", Path),
     Flag("test", "Your own data: CSV or Parquet to judge, with labels.", Path),
     Flag("label", "Label column of your own data, 0 and 1.", default="label"),

@@ -7,6 +7,7 @@ first goes over the end of the fitted rows, so that the stream has settled.
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,7 +24,7 @@ from .datasets import Entity
 from .injected import Injected, schedule
 from .watching import Baseline
 
-__all__ = ["injected", "kept_apart"]
+__all__ = ["Ground", "injected", "kept_apart"]
 
 Record = dict[str, Any]
 
@@ -44,40 +45,61 @@ def kept_apart() -> dict[str, frozenset[str]]:
 
 def injected(entity: Entity, settings: Settings, names: tuple[str, ...], seed: int) -> Iterator[Record]:
     """What each method makes of an entity: its faults one by one, and its untouched rows."""
-    cut = int(FITTED * len(entity.train))
-    rest = len(entity.train) - cut
-    if cut < LEAST_FITTED or rest < LEAST_ROWS:
+    ground = Ground.of(entity.train, settings, seed)
+    if ground is None:
         for name in names:
             yield {"method": name, "too_short": len(entity.train), "faults": [], "untouched": {}, "seconds": NO_TIME}
         return
-    begin = max(0, cut - ROWS_TO_SETTLE)
-    values = entity.train.values
-    faults = schedule(values[:cut], cut - begin + settings.window, len(values) - begin - AFTER, seed)
-    series = TrainingSeries.of(_part(entity.train, 0, cut), settings)
+    series = TrainingSeries.of(ground.train, settings)
     for name in names:
         start = time.perf_counter()
         watching = methods.find(name).watching(series)
         middle = time.perf_counter()
         yield {
             "method": name,
-            **_judged(watching, values[begin:], values[:cut], entity.train.channels, faults, cut - begin),
+            **ground.all_judged(watching),
             "seconds": {"method": round(middle - start, 3), "judging": round(time.perf_counter() - middle, 3)},
         }
 
 
-def _judged(
-    watching: Baseline, values: NDArray[np.float64], train: NDArray[np.float64], channels: tuple[str, ...],
-    faults: list[Injected], first: int,
-) -> Record:  # fmt: skip
-    untouched = watching.detect(Frame(values, channels))
-    before = {(event.kind, event.alarm) for event in untouched.events}
-    told = []
-    for one in faults:
-        end = one.last + AFTER + 1
-        found = watching.detect(Frame(one.into(values, train)[:end], channels))
-        new = [e for e in found.events if one.start <= e.alarm and (e.kind, e.alarm) not in before]
-        told.append(_fault(one, new, channels, bool(untouched.alarm[one.start])))
-    return {"faults": told, "untouched": _untouched(untouched, first)}
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Normal rows to fit on, others that faults are put into, and those faults."""
+
+    train: Frame  # to fit on
+    values: NDArray[np.float64]  # to inject into: some of the same rows, to settle on, then those held back
+    first: int  # of the rows held back
+    faults: tuple[Injected, ...]
+
+    @classmethod
+    def of(cls, frame: Frame, settings: Settings, seed: int) -> "Ground | None":
+        """None where there are too few rows."""
+        cut = int(FITTED * len(frame))
+        if cut < LEAST_FITTED or len(frame) - cut < LEAST_ROWS:
+            return None
+        begin = max(0, cut - ROWS_TO_SETTLE)
+        values = frame.values
+        faults = schedule(values[:cut], cut - begin + settings.window, len(values) - begin - AFTER, seed)
+        return cls(_part(frame, 0, cut), values[begin:], cut - begin, tuple(faults))
+
+    def untouched(self, watching: Baseline) -> Detection:
+        """What is found where there is no fault."""
+        return watching.detect(Frame(self.values, self.train.channels))
+
+    def judged(self, watching: Baseline, untouched: Detection) -> Iterator[Record]:
+        """What is made of each fault, in their order."""
+        channels = self.train.channels
+        before = {(event.kind, event.alarm) for event in untouched.events}
+        for one in self.faults:
+            end = one.last + AFTER + 1
+            found = watching.detect(Frame(one.into(self.values, self.train.values)[:end], channels))
+            new = [e for e in found.events if one.start <= e.alarm and (e.kind, e.alarm) not in before]
+            yield _fault(one, new, channels, bool(untouched.alarm[one.start]))
+
+    def all_judged(self, watching: Baseline) -> Record:
+        """What is made of all faults, and of the untouched rows."""
+        untouched = self.untouched(watching)
+        return {"faults": list(self.judged(watching, untouched)), "untouched": _untouched(untouched, self.first)}
 
 
 def _fault(one: Injected, new: list[Event], channels: tuple[str, ...], masked: bool) -> Record:

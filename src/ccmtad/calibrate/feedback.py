@@ -1,7 +1,7 @@
 """What people said of events: dismissed, confirmed, or taken back. The last word on each event counts.
 
-A dismissed event makes the channels it blames milder from then on, each so far that the event would have been normal,
-and changes nothing else. The rows of a confirmed one are kept out of what is normal.
+A dismissed event makes every channel that was beyond normal in it milder from then on, blamed or not, each so far that
+the event would have been normal, and changes nothing else. The rows of a confirmed one are kept out of what is normal.
 """
 
 import re
@@ -14,11 +14,22 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..score.combine import LARGEST_LOSS, Combiner
-from ..score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, MIDDLE, STEP, STILL_LIMIT
+from ..score.signals import ABOVE, ASTRAY, BELOW, ERROR, GONE_LIMIT, KINDS, MIDDLE, STEP, STILL_LIMIT
 from ..wording import got, is_text
 from .calibration import Calibration
 
-__all__ = ["Verdict", "Word", "in_force", "merged", "milder", "plain", "verdicts"]
+__all__ = [
+    "LARGEST_SIZE",
+    "ROOM",
+    "SCALED_RANGE",
+    "Verdict",
+    "Word",
+    "in_force",
+    "merged",
+    "milder",
+    "plain",
+    "verdicts",
+]
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d(T\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?", re.ASCII)
 
@@ -27,6 +38,7 @@ Word = Literal["dismissed", "confirmed", "undone"]
 
 LARGEST_SIZE = 1e150  # of an error in units of the usual one: its square is a number
 ROOM = 1.1  # times as far as the event came, and no further
+SCALED_RANGE = 2.0
 LOST, FROZEN, UNLIKE = KINDS
 
 
@@ -39,12 +51,14 @@ class Verdict:
     at: str  # when it was said, ISO 8601
     kind: str
     severity: float
-    channels: tuple[str, ...]  # the most blamed
+    channels: tuple[str, ...]  # the most blamed, then others that were thrown off
     times: tuple[float | None, ...]  # their largest errors, in units of the usual ones
     values: tuple[float | None, ...]  # there
     expected: tuple[float | None, ...]
     start: str | None = None  # times, where the rows had some
     end: str | None = None
+    astray: tuple[float | None, ...] = ()  # how far they came from what the others tell, in ranges of training
+    steps: tuple[float | None, ...] = ()  # how large a step would have been as far beyond what was seen
 
 
 def merged(first: Iterable[Verdict], second: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -60,9 +74,14 @@ def in_force(said: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 
 def milder(
-    said: Iterable[Verdict], channels: tuple[str, ...], combiner: Combiner, calibration: Calibration, limits: Floats
-) -> tuple[Combiner, Calibration, Floats]:
-    """How channels are judged after what was dismissed."""
+    said: Iterable[Verdict], channels: tuple[str, ...], combiner: Combiner, calibration: Calibration, limits: Floats,
+    span: Floats,
+) -> tuple[Combiner, Calibration, Floats]:  # fmt: skip
+    """How channels are judged after what was dismissed. `span` are their ranges in training.
+
+    The channel that is blamed most may shift as far again from wherever it normally is; to either side, since what
+    controls a process answers a wrong reading with one beyond the other end.
+    """
     unit, usual, limits, unlike = combiner.unit.copy(), limits, limits.copy(), calibration.unlike
     place = {name: i for i, name in enumerate(channels)}
     for one in in_force(said):
@@ -70,17 +89,30 @@ def milder(
             continue
         if one.kind == UNLIKE:
             unlike = max(unlike, 2.0 * float(np.log(max(ROOM * one.severity, 1.0))))
-        for name, times, value, expected in zip(one.channels, one.times, one.values, one.expected, strict=True):
+        unknown = (None,) * len(one.channels)
+        told = zip(
+            one.channels, one.times, one.values, one.expected, one.astray or unknown, one.steps or unknown, strict=True
+        )
+        for name, times, value, expected, off, jump in told:
             if name not in place:
                 continue
             c = place[name]
+            if off is not None:
+                limits[ASTRAY, c] = max(limits[ASTRAY, c], ROOM * off * SCALED_RANGE)
+            if jump is not None:
+                limits[STEP, c] = max(limits[STEP, c], ROOM * jump)
             if one.kind in (LOST, FROZEN):
-                limits[GONE_LIMIT if one.kind == LOST else STILL_LIMIT, c] *= max(ROOM * one.severity, 1.0)
+                line = GONE_LIMIT if one.kind == LOST else STILL_LIMIT
+                limits[line, c] = max(limits[line, c], usual[line, c] * max(ROOM * one.severity, 1.0))
             elif one.kind != UNLIKE and times is not None:
                 error = min((ROOM * times) ** 2 * float(combiner.unit[c]), LARGEST_LOSS)
                 unit[c] = max(unit[c], min(error / calibration.quiet, LARGEST_LOSS))
                 limits[ERROR, c] = max(limits[ERROR, c], error)
                 if value is not None and expected is not None:
+                    if name == one.channels[0]:
+                        shift = ROOM * max(abs(value - expected), (off or 0.0) * float(span[c]))
+                        for line in (ABOVE, BELOW, STEP):
+                            limits[line, c] = max(limits[line, c], usual[line, c] + shift)
                     away = value - float(limits[MIDDLE, c])
                     side, other = (ABOVE, BELOW) if away > 0 else (BELOW, ABOVE)
                     step = abs(value - expected)
@@ -115,19 +147,27 @@ def _verdict(told: Mapping[str, Any]) -> Verdict:
     if word not in ("dismissed", "confirmed", "undone"):
         raise ValueError(f"the word {got(word)}")
     names = tuple(_text(name) for name in _list(told["channels"]))
-    times, values, expected = (
-        tuple(None if value is None else _number(value) for value in _list(told[column]))
-        for column in ("times", "values", "expected")
+    times, values, expected, astray, steps = (
+        tuple(
+            None if value is None else _number(value) for value in _list(told.get(column, []) if late else told[column])
+        )
+        for column, late in (
+            ("times", False),
+            ("values", False),
+            ("expected", False),
+            ("astray", True),
+            ("steps", True),
+        )
     )
     severity = _number(told["severity"])
-    for size in (severity, *times):
+    for size in (severity, *times, *astray, *steps):
         if size is not None and not 0.0 <= size <= LARGEST_SIZE:
             raise ValueError(f"the size {size:g}")
-    if not len(times) == len(values) == len(expected) == len(names):
+    if not len(times) == len(values) == len(expected) == len(names) or {len(astray), len(steps)} - {0, len(names)}:
         raise ValueError("numbers that do not fit the channels")
     start, end = (None if told[name] is None else _moment(told[name]) for name in ("start", "end"))
     said = (_text(told["event"]), word, _text(told["at"]), _text(told["kind"]))
-    return Verdict(*said, severity, names, times, values, expected, start, end)
+    return Verdict(*said, severity, names, times, values, expected, start, end, astray, steps)
 
 
 def _list(value: object) -> list[Any]:

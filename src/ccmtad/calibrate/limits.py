@@ -1,9 +1,10 @@
 """How far is too far, and how long too long, for each channel: tails of what normal rows did.
 
-A power law is fitted to the largest of each (values on either side of the middle, steps, errors, rows missing, rows
-standing still), at the upper end of its confidence interval, and followed to where the budget allows one in so many
-rows. A tail says little about what was never seen: a value two whole ranges outside everything seen is too far whatever
-it says, and so is a standstill three times as long as the longest.
+A power law is fitted to the largest of each (values on either side of the middle, steps, errors, averages of how far
+a channel is from what the others tell, rows missing, rows standing still), at the upper end of its confidence
+interval, and followed to where the budget allows one in so many rows. A tail says little about what was never seen: a
+value two whole ranges outside everything seen is too far whatever it says, and so is a standstill three times as long
+as the longest.
 """
 
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 TESTS = LIMITS[1:]  # the first is where the middle is
-EXTREMES = ("above", "below", "step", "error")
+EXTREMES = ("above", "below", "step", "error", "astray")
 TAIL_SHARE, FEWEST_IN_TAIL, MOST_IN_TAIL = 0.01, 10, 500
 CONFIDENCE = 0.9
 # Least shapes: the lightest tail that is believed. Squared errors have twice the shape of errors.
-LIGHTEST = {"above": 0.1, "below": 0.1, "step": 0.1, "error": 0.2, "lost": 0.3, "still": 0.3}
+LIGHTEST = {"above": 0.1, "below": 0.1, "step": 0.1, "error": 0.2, "astray": 0.13, "lost": 0.3, "still": 0.3}
 RANGES_OUTSIDE = 1.9  # beyond everything seen: too far, whatever the tail says
+NEVER_ASTRAY = 0.01  # in scaled units, of which a range has two
 TIMES_AS_LONG = 3.0
 SHORTEST_STANDSTILL = 24.0  # rows that are never too long
 FEWEST_RUNS = 2 * FEWEST_IN_TAIL  # standstills of a channel, or it has moved too seldom to tell
@@ -58,9 +60,11 @@ class Tails:
 
     @classmethod
     def learn(
-        cls, values: Floats, error: Floats, present: Bools, hold: int, *, extremes: bool, signals: bool
-    ) -> "Tails":
-        """From the raw values of normal rows, in order of time (NaN where missing), and the squared errors of some.
+        cls, values: Floats, error: Floats, present: Bools, hold: int, strayed: Floats | None = None, *,
+        extremes: bool, signals: bool,
+    ) -> "Tails":  # fmt: skip
+        """From the raw values of normal rows, in order of time (NaN where missing), the squared errors of some, and how
+        far off each was on average (None: no one guesses).
 
         A constant channel has no range, and no limits but for being lost.
         """
@@ -78,6 +82,9 @@ class Tails:
                 for test, sizes in (("above", there - middle[c]), ("below", middle[c] - there), ("step", steps)):
                     top = float(np.max(sizes, initial=0.0))
                     made[test][c] = _tail(sizes[sizes > 0.0], len(sizes), test, top, top + outside)
+                if strayed is not None:
+                    sizes = np.maximum(np.abs(strayed[:, c]), NEVER_ASTRAY)
+                    made["astray"][c] = _tail(sizes, len(sizes), "astray", float(sizes.max()), np.inf)
                 made["error"][c] = _tail(error[present[:, c], c], int(present[:, c].sum()), "error", 0.0, np.inf)
             if signals:
                 missing = _runs(np.isnan(column))
@@ -89,12 +96,14 @@ class Tails:
         return cls(middle, *(np.array(part) for part in table))
 
     def over(self, other: "Tails") -> "Tails":
-        """What both call normal is normal."""
-        milder = other.start > self.start
+        """What both call normal is normal; a channel that stood still in the others' rows says nothing."""
+        told = np.isfinite(other.start)
+        milder = told & (other.start > self.start)
         start, shape, strength = (
             np.where(milder, getattr(other, name), getattr(self, name)) for name in ("start", "shape", "strength")
         )
-        least, most = np.maximum(self.least, other.least), np.maximum(self.most, other.most)
+        least = np.maximum(self.least, other.least)
+        most = np.where(told, np.maximum(self.most, other.most), self.most)
         return Tails(self.middle, start, shape, strength, least, most)
 
 
@@ -119,7 +128,7 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
         return most, LIGHTEST[test], 0.0, most, most
     ordered = np.sort(sizes)
     start = max(float(ordered[-1 - count]), float(np.finfo(float).tiny))
-    mean = float(np.log(np.maximum(ordered[-count:], start) / start).mean())
+    mean = float((np.log(np.maximum(ordered[-count:], start)) - np.log(start)).mean())
     shape = max(mean * count / float(gammaincinv(count, 1 - CONFIDENCE)), LIGHTEST[test])
     return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most
 

@@ -11,11 +11,14 @@ from .check import check
 from .demo import demo
 from .detect import detect
 from .feedback import confirm, dismiss, feedback, undo
+from .fetch import fetch
 from .fit import fit
+from .fleet import fleet
 from .inspect import inspect
 from .recalibrate import recalibrate
 from .serve import serve
 from .study import study
+from .tune import tune
 from .watch import watch
 
 __all__ = ["app"]
@@ -28,11 +31,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 # In the order they are used.
-for command in (check, fit, backtest, detect, watch, inspect, dismiss, confirm, undo, feedback, recalibrate, demo):
+for command in (
+    check,
+    fetch,
+    fit,
+    backtest,
+    detect,
+    watch,
+    inspect,
+    dismiss,
+    confirm,
+    undo,
+    feedback,
+    recalibrate,
+    demo,
+):
     app.command()(command)
+app.add_typer(fleet, name="fleet")
 app.add_typer(serve, name="serve")
 app.add_typer(bench, name="bench")
 app.command()(study)
+app.command()(tune)
 
 
 def _version(wanted: bool) -> None:

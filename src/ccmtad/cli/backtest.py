@@ -10,7 +10,25 @@ from ..tables import LARGEST
 from ..wording import moment
 from . import show
 from .detect import told
-from .options import Data, Drop, Json, Largest, Missing, ModelFile, Quiet, Time, TimeFormat, data_for, reading
+from .options import (
+    AllowMissing,
+    Data,
+    DayFirst,
+    Drop,
+    Json,
+    Largest,
+    Missing,
+    ModelFile,
+    Quiet,
+    Tag,
+    Thousands,
+    Time,
+    TimeFormat,
+    TimeZone,
+    Value,
+    data_for,
+    reading,
+)
 
 if TYPE_CHECKING:
     from ..detector import Detector
@@ -33,6 +51,12 @@ def backtest(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    timezone: TimeZone = None,
+    day_first: DayFirst = None,
+    thousands: Thousands = None,
+    tag: Tag = None,
+    value: Value = None,
+    allow_missing: AllowMissing = False,
     largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
@@ -45,12 +69,29 @@ def backtest(
     """
     from ..detector import Detector
 
-    show.notes(quiet=True)  # that a budget is extrapolated stands in the table
+    show.notes(quiet)
     detector = Detector.load(model)
     budgets = sorted(dict.fromkeys(budget or _usual(detector)), key=lambda one: _rows(one, detector.model_.period))
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
+        frame = data_for(
+            detector,
+            data,
+            reading(
+                time,
+                time_format,
+                missing,
+                drop,
+                largest,
+                timezone=timezone,
+                day_first=day_first,
+                thousands=thousands,
+                tag=tag,
+                value=value,
+            ),
+            allow_missing,
+        )
+    show.notes(quiet=True)  # that a budget is extrapolated stands in the table
     with show.working("Judging", silent) as tell:
         found = detector.backtest(frame, budgets, progress=lambda share: tell(share, ""))
     if json:
@@ -142,9 +183,9 @@ class _Group:
         start = min(self.by.values(), key=lambda one: one.start)
         ends = [one for one in self.by.values() if one.end is not None]
         if len(ends) < len(self.by):
-            return moment(start.start, start.start_time), "still open"
+            return moment(start.start, start.start_time, start.zone), "still open"
         end = max(ends, key=lambda one: one.end or 0)
-        return moment(start.start, start.start_time), moment(end.end or 0, end.end_time)
+        return moment(start.start, start.start_time, start.zone), moment(end.end or 0, end.end_time, end.zone)
 
 
 def _together(found: "dict[str, Detection]") -> list[_Group]:

@@ -7,7 +7,6 @@ from types import GenericAlias
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ..bench import datasets, methods, protocol
@@ -34,18 +33,16 @@ def _run(**given: Any) -> None:
     Example: `ccmtad bench run --dataset MSL --method ccmtad --method pca --data datasets -o msl.jsonl`
     """
     plan = plan_of(given)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = printing.console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
-        task = progress.add_task("starting", total=None)
+    with printing.working("Running", given["quiet"]) as show_progress:
 
         def tell(done: int, planned: int, record: dict[str, Any]) -> None:
             text = f"{record['dataset']} {record['entity']} seed {record['seed']} {record['method']}"
-            progress.update(task, completed=done, total=planned, description=printable(text))
+            show_progress(done / planned, printable(f"{done} of {planned}, {text}"))
 
         records = run(plan, given["out"], workers=given["workers"], progress=tell)
     out = printing.safe(given["out"])
-    console.print(f"{len(records)} results in {out}; `ccmtad bench report {out}` makes tables of them.")
+    if not given["quiet"]:
+        printing.err.print(f"{len(records)} results in {out}; `ccmtad bench report {out}` makes tables of them.")
 
 
 def as_option(flag: Flag) -> Parameter:

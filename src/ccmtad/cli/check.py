@@ -10,7 +10,22 @@ from ..settings import Settings
 from ..tables import LARGEST
 from ..wording import count
 from . import show
-from .options import Data, Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, reading
+from .options import (
+    Data,
+    DayFirst,
+    Drop,
+    Json,
+    Largest,
+    Missing,
+    Quiet,
+    Tag,
+    Thousands,
+    Time,
+    TimeFormat,
+    TimeZone,
+    Value,
+    reading,
+)
 from .wording import with_flags
 
 __all__ = ["check"]
@@ -28,6 +43,11 @@ def check(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    timezone: TimeZone = None,
+    day_first: DayFirst = None,
+    thousands: Thousands = None,
+    tag: Tag = None,
+    value: Value = None,
     largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
@@ -39,17 +59,29 @@ def check(
     Example: `ccmtad check normal.csv recent.csv`
     """
     from ..doctor import compare, examine
-    from ..tables import read
+    from ..tables import load
 
     show.notes(quiet)
-    how = reading(time, time_format, missing, drop, largest)
+    how = reading(
+        time,
+        time_format,
+        missing,
+        drop,
+        largest,
+        timezone=timezone,
+        day_first=day_first,
+        thousands=thousands,
+        tag=tag,
+        value=value,
+    )
     settings = Settings(budget=budget)
     with show.working("Looking", quiet or json, total=None):
-        frame = read(data, how)
-        findings = {"data": examine(frame, settings)}
+        first = load(data, how)
+        findings = {"data": examine(first.frame, settings)}
         if recent is not None:
-            other = read(recent, how, fitted=frame.channels, argument="recent")
-            findings["recent"] = (*examine(other, settings, learning=False), *compare(frame, other, settings))
+            like_it, _ = how.over(first.reading)
+            other = load(recent, like_it, fitted=first.frame.channels, argument="recent").frame
+            findings["recent"] = (*examine(other, settings, learning=False), *compare(first.frame, other, settings))
     if json:
         show.as_json({name: [asdict(one) for one in found] for name, found in findings.items()})
     elif not quiet:

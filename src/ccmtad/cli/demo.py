@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ..errors import FileError, MissingExtraError
@@ -35,6 +34,7 @@ def demo(
         bool, typer.Option("--live", help="Serve six simulated works that break now and then, with a page to look at.")
     ] = False,
     port: Annotated[int, typer.Option(help="Port of the live page; 0 takes a free one.")] = 8787,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False,
 ) -> None:
     """Simulate a water works, learn its normal operation, and find the faults.
 
@@ -52,7 +52,7 @@ def demo(
     except ImportError as error:
         raise MissingExtraError(f"the demo needs {error.name}: pip install 'ccmtad[train,cli]'") from error
 
-    show.notes(quiet=False)
+    show.notes(quiet)
     console = show.console()
     if out is not None:
         _prepare(out)
@@ -61,14 +61,15 @@ def demo(
         f"A simulated water works, one row a minute, {len(trial.train.channels)} channels: "
         f"{train_rows:,} normal rows to learn from, then {rows:,} rows with {len(trial.watched.faults)} faults."
     )
-    columns = (TextColumn("Learning"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("grouping channels", total=1.0)
+    with show.working("Learning", quiet) as working:
 
         def tell(epoch: "Epoch") -> None:
-            progress.update(task, completed=epoch.done, description=epoch.text)
+            working(epoch.done, epoch.text)
 
+        working(0.0, "grouping channels")
         detection, judgements = trial.run(tell)
+    last = trial.detector.history_[-1]
+    console.print(f"Learnt: {last.text}.")
 
     console.print(_table(judgements["ccmtad"]))
     for event in judgements["ccmtad"].false_events:

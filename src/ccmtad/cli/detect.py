@@ -9,24 +9,33 @@ from ..errors import InputError, MissingExtraError
 from ..results import plain
 from ..tables import LARGEST
 from . import show
+from .labels import Labels, labels_of, print_truth, told_truth
 from .options import (
+    AllowMissing,
     Budget,
     Data,
+    DayFirst,
     Drop,
     Json,
     Largest,
     Missing,
     ModelFile,
     Quiet,
+    Tag,
+    Thousands,
     Time,
     TimeFormat,
+    TimeZone,
+    Value,
     check_out,
     data_for,
     reading,
+    reading_for,
 )
 
 if TYPE_CHECKING:
     from ..results import Detection
+    from ..truth import Truth
 
 __all__ = ["detect", "needs_plotly", "told"]
 
@@ -39,10 +48,17 @@ def detect(
         Path | None, typer.Option(help="File of every row's values to write: .csv or .parquet.", show_default=False)
     ] = None,
     budget: Budget = None,
+    labels: Labels = None,
     time: Time = None,
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    timezone: TimeZone = None,
+    day_first: DayFirst = None,
+    thousands: Thousands = None,
+    tag: Tag = None,
+    value: Value = None,
+    allow_missing: AllowMissing = False,
     largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
@@ -54,6 +70,7 @@ def detect(
     Example: `ccmtad detect plant.ccm recent.csv --report report.html`
     """
     from ..detector import Detector
+    from ..truth import judge
 
     show.notes(quiet)
     if rows is not None and rows.suffix not in {".csv", ".parquet"}:
@@ -68,7 +85,21 @@ def detect(
         detector = detector.with_budget(budget)
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
+        how = reading(
+            time,
+            time_format,
+            missing,
+            drop,
+            largest,
+            timezone=timezone,
+            day_first=day_first,
+            thousands=thousands,
+            tag=tag,
+            value=value,
+        )
+        channels = detector.channels_
+        marks = None if labels is None else labels_of(data, reading_for(detector, how, False), labels, channels)
+        frame = data_for(detector, data, how, allow_missing, beside=labels)
     with show.working("Judging", silent) as tell:
         found = detector.detect(frame, progress=lambda share: tell(share, ""))
     if rows is not None:
@@ -78,11 +109,14 @@ def detect(
         from .. import report as reports
 
         with show.working("Drawing", silent, total=None):
-            reports.save(found, report, title=f"{data.name}, judged by {model.name}")
+            reports.save(found, report, title=f"{data.name}, judged by {model.name}", labels=marks)
+    truth = None if marks is None else judge(found, marks)
     if json:
-        show.as_json({"model": str(model), "data": str(data), "budget": found.learnt.allowed, **told(found)})
+        by_labels = {} if truth is None else {"labels": told_truth(truth)}
+        about = {"model": str(model), "data": str(data), "budget": found.learnt.allowed}
+        show.as_json({**about, **told(found), **by_labels})
     elif not quiet:
-        _print(found, report, rows)
+        _print(found, truth, report, rows)
     show.finish(bool(found.events))
 
 
@@ -91,13 +125,14 @@ def told(found: "Detection") -> dict[str, Any]:
     return {
         "threshold": found.threshold,
         "rows": len(found),
+        "timezone": found.zone or "UTC",
         "rows_in_alarm": int(found.alarm.sum()),
         "health": {"state": found.health.state, "gap": found.health.gap, "advice": found.health.advice},
         "events": [plain(one) for one in found.events],
     }
 
 
-def _print(found: "Detection", report: Path | None, rows: Path | None) -> None:
+def _print(found: "Detection", truth: "Truth | None", report: Path | None, rows: Path | None) -> None:
     count = len(found.events)
     show.out.print(
         f"{count or 'No'} event{'s' * (count != 1)} in {len(found):,} rows; {found.alarm.mean():.2%} of them in alarm "
@@ -116,6 +151,8 @@ def _print(found: "Detection", report: Path | None, rows: Path | None) -> None:
             )
     if found.health.state not in ("healthy", "unknown"):
         show.out.print(f"[yellow]Calibration is {found.health.state}[/]: {show.safe(found.health.advice)}.")
+    if truth is not None:
+        print_truth(truth)
     for path in (rows, report):
         if path is not None:
             show.out.print(f"Wrote {show.safe(path)}.", soft_wrap=True)
@@ -129,12 +166,9 @@ def _allowed(found: "Detection") -> str:
 def _write_rows(found: "Detection", path: Path) -> None:
     import io
 
-    import polars as pl
-
     from ..files import write
 
-    times = {} if found.times is None else {"time": found.times}
-    table, buffer = pl.DataFrame({**times, **found.columns()}), io.BytesIO()
+    table, buffer = found.as_polars(), io.BytesIO()
     if path.suffix == ".csv":
         table.write_csv(buffer)
     else:

@@ -10,7 +10,23 @@ from ..results import Epoch
 from ..settings import Settings
 from ..tables import LARGEST
 from . import show
-from .options import Data, Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, check_order, check_out, reading
+from .options import (
+    Data,
+    DayFirst,
+    Drop,
+    Json,
+    Largest,
+    Missing,
+    Quiet,
+    Tag,
+    Thousands,
+    Time,
+    TimeFormat,
+    TimeZone,
+    Value,
+    check_out,
+    reading,
+)
 
 __all__ = ["fit"]
 
@@ -33,6 +49,11 @@ def fit(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    timezone: TimeZone = None,
+    day_first: DayFirst = None,
+    thousands: Thousands = None,
+    tag: Tag = None,
+    value: Value = None,
     largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
@@ -41,8 +62,8 @@ def fit(
 
     Example: `ccmtad fit normal.csv -o plant.ccm --budget 1/week`
     """
+    from .. import suited
     from ..detector import Detector
-    from ..tables import read
 
     show.notes(quiet)
     given = {"budget": budget, "preset": preset, "seed": seed, "device": device}
@@ -54,14 +75,28 @@ def fit(
     spans = [_span(text) for text in exclude or ()]
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        frame = read(data, reading(time, time_format, missing, drop, largest))
-    check_order(frame, data)
+        loaded = suited.for_a_fit(
+            data,
+            reading(
+                time,
+                time_format,
+                missing,
+                drop,
+                largest,
+                timezone=timezone,
+                day_first=day_first,
+                thousands=thousands,
+                tag=tag,
+                value=value,
+            ),
+        )
+    frame = loaded.frame
     with show.working("Learning", silent, total=1.0) as tell:
 
         def progress(epoch: Epoch) -> None:
             tell(epoch.done, epoch.text)
 
-        detector.fit(frame, exclude=spans, progress=progress)
+        detector.fit(frame, exclude=spans, progress=progress, reading=loaded.reading)
     detector.save(out)
     support, size = detector.support_, out.stat().st_size
     given_threshold = detector.settings.threshold != "auto"  # then the budget is of no account

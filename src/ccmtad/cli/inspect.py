@@ -11,8 +11,10 @@ from rich.table import Table
 from ..calibrate.feedback import in_force
 from ..network.adjacency import between
 from ..settings import Settings
+from ..tables.words import said
 from . import show
 from .options import Json, ModelFile, Quiet
+from .wording import with_flags
 
 if TYPE_CHECKING:
     from ..detector import Detector
@@ -78,6 +80,7 @@ def _facts(detector: "Detector", path: Path) -> dict[str, Any]:
             "supported": None if support is None else support.enough,
             "rows_to_alarm": model.sight,
         },
+        "reading": {} if model.reading is None else model.reading.facts(),
         "feedback": [[one.event, one.word, one.at] for one in in_force(detector.feedback_)],
         "training": [asdict(epoch) for epoch in history],
         "settings": asdict(model.settings),
@@ -149,6 +152,8 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("budget", told["budget"] + _trust(told)),
         ("seen", show.sight(told["rows_to_alarm"])),
     ]
+    if facts["reading"]:
+        lines.append(("reading", _read_as(facts["reading"])))
     words = [word for _, word, _ in facts["feedback"]]
     if words:
         told = ", ".join(f"{words.count(word)} {word}" for word in ("dismissed", "confirmed") if word in words)
@@ -164,6 +169,14 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return lines
+
+
+def _read_as(reading: dict[str, Any]) -> str:
+    """How files are read, as the flags that would say so."""
+    told = [f"{name}={value!r}" for name, value in reading.items() if isinstance(value, str | bool)]
+    told += [f"{name}={value!r}" for name in ("missing", "drop") for value in reading.get(name, ())]
+    books = [f"{name}: {said(book)}" for name, book in reading.get("words", {}).items()]
+    return with_flags("; ".join((*told, *books)))
 
 
 def _apart(facts: dict[str, Any]) -> str:

@@ -13,18 +13,25 @@ if TYPE_CHECKING:
     from ..frame import Frame
 
 __all__ = [
+    "AllowMissing",
     "Budget",
     "Data",
+    "DayFirst",
     "Drop",
     "Json",
     "Largest",
     "Missing",
     "ModelFile",
     "Quiet",
+    "Tag",
+    "Thousands",
     "Time",
     "TimeFormat",
+    "TimeZone",
+    "Value",
     "data_for",
     "reading",
+    "reading_for",
 ]
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `fit` wrote.", show_default=False)]
@@ -35,6 +42,34 @@ Time = Annotated[str | None, typer.Option("--time", help="Time column; found by 
 TimeFormat = Annotated[
     str | None,
     typer.Option("--time-format", help="How times are written, such as '%d.%m.%Y %H:%M:%S'; ISO needs none."),
+]
+TimeZone = Annotated[
+    str | None,
+    typer.Option("--timezone", help="Zone of times that name none, such as Europe/Berlin; results are told in it."),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="Whether 03.04.2026 is in April or in March; found where a day is above 12.",
+        show_default=False,
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option("--thousands", help="What parts thousands in numbers: one of . , ' or a blank; found if absent."),
+]
+Tag = Annotated[
+    str | None,
+    typer.Option("--tag", help="In a file of one value a row, the column that names the channel; found if absent."),
+]
+Value = Annotated[str | None, typer.Option("--value", help="In such a file, the column that holds the values.")]
+AllowMissing = Annotated[
+    bool,
+    typer.Option(
+        "--allow-missing",
+        help="Judge without fitted channels that are not there, as lost signals, and leave out those not fitted.",
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -63,36 +98,21 @@ def check_out(argument: str, path: Path, *inputs: Path) -> None:
             raise InputError(f"{argument} must be another file than what is read; got {str(path)!r}")
 
 
-def check_order(frame: "Frame", path: Path) -> None:
-    """A few late rows are ignored; where most are, something else is wrong."""
-    from ..prepare import timeline
+def data_for(
+    detector: "Detector", path: Path, how: Reading, allow_missing: bool | None = None, beside: str | None = None
+) -> "Frame":
+    """A file for a fitted model: read as that of the fit was, with its channels, in order of time, and long enough to
+    be judged. `allow_missing` is None where the command has no such flag; `beside` is a column that is no channel."""
+    from .. import suited
 
-    late = int((~timeline.kept(frame.times, len(frame))).sum())
-    if late > len(frame) / 2:
-        raise InputError(
-            f"data {str(path)!r} must be in order of time; {late:,} of {len(frame):,} rows are not later than "
-            "those before them: sort it, or name another time column with --time"
-        )
+    return suited.for_a_model(detector.model_, path, how, allow_missing, beside)
 
 
-def data_for(detector: "Detector", path: Path, how: Reading) -> "Frame":
-    """A file for a fitted model: with its channels, in order of time, and long enough to be judged."""
-    from ..prepare import timeline, windows
-    from ..tables import read
+def reading_for(detector: "Detector", how: Reading, aloud: bool = True) -> Reading:
+    """How to read a file for a fitted model: as the one it was fitted on, but for what is said now."""
+    from .. import suited
 
-    model = detector.model_
-    frame = read(path, how, fitted=model.channels if model.named else ())
-    frame = frame.align(model.channels, named=model.named, argument=f"data {str(path)!r}")
-    check_order(frame, path)
-    kept = timeline.kept(frame.times, len(frame), model.longest_pause)
-    times = None if frame.times is None else frame.times[kept]
-    starts = timeline.starts(times, int(kept.sum()), model.longest_pause)
-    if not len(windows.ends(starts, model.settings.window)):
-        raise InputError(
-            f"data {str(path)!r} must hold {model.settings.window} rows that follow each other without a gap, or none "
-            f"can be judged; got {len(frame):,} rows"
-        )
-    return frame
+    return suited.reading_for(detector.model_, how, aloud)
 
 
 def reading(
@@ -101,6 +121,13 @@ def reading(
     missing: list[str] | None,
     drop: list[str] | None,
     largest: int = LARGEST,
+    *,
+    timezone: str | None = None,
+    day_first: bool | None = None,
+    thousands: str | None = None,
+    tag: str | None = None,
+    value: str | None = None,
 ) -> Reading:
     """The flags on how to read a file, together."""
-    return Reading(time, time_format, tuple(missing or ()), tuple(drop or ()), largest)
+    marks = tuple(missing or ()), tuple(drop or ())
+    return Reading(time, time_format, *marks, largest, timezone, day_first, thousands, tag, value)

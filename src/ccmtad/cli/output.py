@@ -4,6 +4,7 @@ import os
 import select
 import stat
 import sys
+import threading
 
 from ..errors import FileError
 
@@ -26,9 +27,14 @@ class Output:
     def __init__(self) -> None:
         self.descriptor = standard(sys.__stdout__, "output")  # as it was: the command may have put nothing in its place
         self.stopped = False
+        self._turn = threading.Lock()  # several watches may write
 
     def write(self, line: bytes) -> None:
         """The whole line: where a disk is full, the half that was written is taken back."""
+        with self._turn:
+            self._write(line)
+
+    def _write(self, line: bytes) -> None:
         status = os.fstat(self.descriptor)
         try:
             while line:

@@ -9,14 +9,19 @@ from ..tables import LARGEST
 from . import show
 from .options import (
     Data,
+    DayFirst,
     Drop,
     Json,
     Largest,
     Missing,
     ModelFile,
     Quiet,
+    Tag,
+    Thousands,
     Time,
     TimeFormat,
+    TimeZone,
+    Value,
     check_out,
     data_for,
     reading,
@@ -40,6 +45,11 @@ def recalibrate(
     time_format: TimeFormat = None,
     missing: Missing = None,
     drop: Drop = None,
+    timezone: TimeZone = None,
+    day_first: DayFirst = None,
+    thousands: Thousands = None,
+    tag: Tag = None,
+    value: Value = None,
     largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,7 +68,22 @@ def recalibrate(
     detector = Detector.load(model)
     before = detector.threshold_
     with show.working("Reading", quiet or json, total=None):
-        frame = data_for(detector, data, reading(time, time_format, missing, drop, largest))
+        frame = data_for(
+            detector,
+            data,
+            reading(
+                time,
+                time_format,
+                missing,
+                drop,
+                largest,
+                timezone=timezone,
+                day_first=day_first,
+                thousands=thousands,
+                tag=tag,
+                value=value,
+            ),
+        )
     with show.working("Calibrating", quiet or json, total=None):
         alarmed = float(detector.detect(frame).alarm.mean())
         detector.recalibrate(frame, force=force)

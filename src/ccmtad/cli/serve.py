@@ -2,6 +2,8 @@
 
 import logging
 import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +48,20 @@ def service(
         float, typer.Option(help="Seconds without a row, at the least, that are told as lost; 0 tells nothing.")
     ] = 60.0,
     grace: Annotated[float, typer.Option(help="Seconds that single values may come late.")] = 5.0,
+    ahead: Annotated[
+        float, typer.Option(help="Seconds that single values may be ahead of this machine's clock; 0 takes all.")
+    ] = 300.0,
+    entity_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Label of pushed values that names their entity; repeatable, the first that is there counts.",
+            show_default="instance, host, service.instance.id, host.name, service.name",
+        ),
+    ] = None,
+    drop_label: Annotated[
+        list[str] | None,
+        typer.Option(help="Label of pushed values that is no part of their tag; repeatable.", show_default="job"),
+    ] = None,
     rate: Annotated[float, typer.Option(help="Requests a second that one key may make.")] = 2_000.0,
     queue: Annotated[int, typer.Option(help="MiB of rows that may wait to be written.")] = 64,
     lease: Annotated[
@@ -82,16 +98,19 @@ def service(
     if models is None:
         raise InputError("models must be a folder of model files; got none")
     _needed()
+    from ..live.labels import DROP_LABELS, ENTITY_LABELS
     from ..serve.run import run
     from ..serve.settings import MIB, ServeSettings
 
     show.notes(quiet)
     settings = ServeSettings(
         models=models, store=store, host=host, port=port, address=address.rstrip("/"), keys=not no_keys,
-        keep_rows=keep_rows * DAY, keep_events=keep_events * DAY, silence=silence, grace=grace, rate=rate,
+        keep_rows=keep_rows * DAY, keep_events=keep_events * DAY, silence=silence, grace=grace, ahead=ahead, rate=rate,
         queue=queue * MIB, lease=lease, alertmanagers=tuple(alertmanager or ()), alert_interval=alert_interval,
         critical=critical, webhook_attempts=webhook_attempts, webhook_wait=webhook_wait,
         webhook_timeout=webhook_timeout, webhook_targets=tuple(webhook_target or ()),
+        entity_labels=ENTITY_LABELS if entity_label is None else tuple(entity_label),
+        drop_labels=DROP_LABELS if drop_label is None else tuple(drop_label),
     )  # fmt: skip
     logging.getLogger("ccmtad").setLevel(logging.WARNING)
     run(settings, lambda text: print(text, flush=True))
@@ -103,7 +122,8 @@ def list_keys(store: Store = STORE, json: Json = False) -> None:
 
     Example: `ccmtad serve keys list --store plant.db`
     """
-    found = _keys(store).all()
+    with _keys(store) as kept:
+        found = kept.all()
     if json:
         show.as_json({"keys": [{**vars(key), "scopes": list(key.scopes)} for key in found]})
         return
@@ -126,7 +146,8 @@ def add_key(
 
     Example: `ccmtad serve keys add gateway --scope write --store plant.db`
     """
-    _, text = _keys(store).make(name, tuple(dict.fromkeys(scope or ["read"])))
+    with _keys(store) as kept:
+        _, text = kept.make(name, tuple(dict.fromkeys(scope or ["read"])))
     print(text)
 
 
@@ -138,7 +159,8 @@ def rotate_key(
 
     Example: `ccmtad serve keys rotate 0123456789abcdef --store plant.db`
     """
-    _, text = _keys(store).rotate(number)
+    with _keys(store) as kept:
+        _, text = kept.rotate(number)
     print(text)
 
 
@@ -150,15 +172,21 @@ def revoke_key(
 
     Example: `ccmtad serve keys revoke 0123456789abcdef --store plant.db`
     """
-    _keys(store).revoke(number)
+    with _keys(store) as kept:
+        kept.revoke(number)
 
 
-def _keys(url: str) -> "Keys":
+@contextmanager
+def _keys(url: str) -> "Iterator[Keys]":
     _needed()
     from ..serve.keys import Keys
     from ..serve.store.store import Store
 
-    return Keys(Store(url))
+    store = Store(url)
+    try:
+        yield Keys(store)
+    finally:
+        store.close()
 
 
 def _needed() -> None:

@@ -6,20 +6,21 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ..results import EVENT_COLUMNS, Event
 from ..wording import printable
+from . import progress
+from .progress import Tell
 from .wording import with_flags
 
 __all__ = [
-    "EVENTS", "as_json", "console", "err", "events", "finish", "notes", "out", "plain_table", "safe", "sight",
+    "EVENTS", "Tell", "as_json", "console", "err", "events", "finish", "notes", "out", "plain_table", "safe", "sight",
     "working",
 ]  # fmt: skip
 
@@ -48,12 +49,6 @@ def safe(text: object) -> str:
     return escape(printable(str(text)))
 
 
-class Tell(Protocol):
-    """How far it is, and a word beside the bar."""
-
-    def __call__(self, done: float, more: str = "") -> None: ...
-
-
 class _Notes(logging.Handler):
     """The library's warnings, as a person reads them."""
 
@@ -70,18 +65,15 @@ def notes(quiet: bool) -> None:
 
 @contextmanager
 def working(text: str, quiet: bool, total: float | None = 1.0) -> Iterator[Tell]:
-    """A progress bar that goes away; without a total, one that only moves."""
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[more]}", markup=False),
-        TimeElapsedColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
-        task = progress.add_task(text, total=total, more="")
-
-        def tell(done: float, more: str = "") -> None:
-            progress.update(task, completed=done, more=more)
-
-        yield tell
+    """Shows on standard error how far long work is: a bar on a terminal, else a line now and then."""
+    if quiet:
+        yield lambda done, more="": None  # noqa: ARG005
+    elif err.is_terminal:
+        with progress.bar(err, text, total) as tell:
+            yield tell
+    else:
+        with progress.lines(lambda line: err.print(safe(line), soft_wrap=True), text, total) as tell:
+            yield tell
 
 
 def as_json(value: dict[str, Any]) -> None:
@@ -103,7 +95,10 @@ def events(found: tuple[Event, ...], most: int = 50) -> Table:
     """The events, in order of time; only the most severe where there are many."""
     told = [column for column in EVENT_COLUMNS if column.title]
     timed = bool(found) and found[0].start_time is not None
-    titles = [f"{column.title} (UTC)" if timed and column.name == "start" else column.title for column in told]
+    titles = [
+        f"{column.title} ({found[0].zone or 'UTC'})" if timed and column.name == "start" else column.title
+        for column in told
+    ]
     right = ("#", *(title for title, column in zip(titles, told, strict=True) if column.number))
     table = plain_table("#", *titles, right=right)
     for column in table.columns[:-1]:

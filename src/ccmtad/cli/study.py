@@ -4,12 +4,11 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ..studies.command import perform
 from ..studies.flags import FLAGS
 from ..studies.plan import Training
+from . import show
 from .bench import as_option
 
 __all__ = ["study"]
@@ -25,14 +24,10 @@ def study(words: Words, **given: Any) -> None:
 
     Example: `ccmtad study modules scorer --data datasets --out kept --pages pages`
     """
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
-        task = progress.add_task("", total=None, visible=words[0] != "list")
+    with show.working("Training", quiet=words[0] == "list") as working:
 
         def tell(done: int, planned: int, training: Training) -> None:
-            said = f"{training.dataset.name} {training.entity}"
-            progress.update(task, completed=done, total=planned, description=said)
+            working(done / planned, f"{done} of {planned}, {training.dataset.name} {training.entity}")
 
         told = list(perform(words, given, tell))
     for line in told:

@@ -75,9 +75,8 @@ def _said(
 
 def _where(frame: Frame, stretch: Stretch, compared: str) -> str:
     first, rows = stretch
-    return (
-        f"{count(rows, 'row')} from {moment(first, None if frame.times is None else frame.times[first])} on{compared}"
-    )
+    since = moment(first, None if frame.times is None else frame.times[first], frame.zone)
+    return f"{count(rows, 'row')} from {since} on{compared}"
 
 
 def _standstills(column: Floats) -> tuple[Ints, Ints]:

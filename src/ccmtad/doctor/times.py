@@ -27,15 +27,27 @@ def order(frame: Frame, _: Settings) -> Iterator[Finding]:
         return
     kept = timeline.kept(frame.times, len(frame))
     if kept.all():
-        yield Finding("fine", "order", f"times rise from {stamp(frame.times[0])} to {stamp(frame.times[-1])}")
+        first, last = (stamp(time, frame.zone) for time in frame.times[[0, -1]])
+        zone = "" if frame.zone is None else f" ({frame.zone})"
+        yield Finding("fine", "order", f"times rise from {first} to {last}{zone}")
         return
     late = int((~kept).sum())
-    latest = np.maximum.accumulate(frame.times)
-    same = int((frame.times[1:] == latest[:-1]).sum())
+    same = len(frame) - len(np.unique(frame.times))
     text = f"{late:,} rows are not later than those before them and would be ignored ({same:,} repeat a time)"
     heavy = late > 0.05 * len(frame)
     cure = ": sort the file by time" if late > same and heavy else ""
+    if frame.zone is None and _set_back(frame.times, kept):
+        cure = ": if clocks were set back there, name their zone, such as timezone='Europe/Berlin'"
     yield Finding("problem" if heavy else "note", "order", f"{text}; the first is row {int(np.argmin(kept)):,}{cure}")
+
+
+def _set_back(times: NDArray[np.datetime64], kept: NDArray[np.bool_]) -> bool:
+    """Whether the first row that is late goes back by an hour, less the time between two rows."""
+    first = int(np.argmin(kept))
+    if first < 2:
+        return False
+    step, back = times[first - 1] - times[first - 2], times[first - 1] - times[first]
+    return bool(step > np.timedelta64(0, "s") and step + back == np.timedelta64(1, "h"))
 
 
 def gaps(frame: Frame, settings: Settings) -> Iterator[Finding]:
@@ -53,7 +65,7 @@ def gaps(frame: Frame, settings: Settings) -> Iterator[Finding]:
     after = frame.times[timeline.kept(frame.times, len(frame))][longest]
     text = (
         f"{count(len(gaps), 'gap')} of more than {span(settings.gap * step)}, "
-        f"the longest {span(float(seconds[longest]))} after {stamp(after)}; "
+        f"the longest {span(float(seconds[longest]))} after {stamp(after, frame.zone)}; "
         f"each costs {settings.window - 1} rows that cannot be judged"
     )
     yield Finding("problem" if lost > len(frame) / 2 else "note", "gaps", text)

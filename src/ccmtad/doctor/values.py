@@ -9,7 +9,7 @@ from ..frame import Frame
 from ..settings import Settings
 from .finding import Finding, listed, moves
 
-__all__ = ["constant", "copies", "jumps", "missing", "stretched"]
+__all__ = ["constant", "copies", "jumps", "missing", "stretched", "unlearnt", "unmoved"]
 
 Floats = NDArray[np.float64]
 
@@ -25,22 +25,6 @@ def missing(frame: Frame, settings: Settings) -> Iterator[Finding]:
     if not share.any():
         yield Finding("fine", "missing", "no value is missing")
         return
-    empty = np.flatnonzero(share == 1.0)
-    if len(empty):
-        names = _names(frame, empty)
-        yield Finding(
-            "problem",
-            "missing",
-            f"no value at all in {listed(names)}: leave {'it' if len(names) == 1 else 'them'} out",
-            names,
-        )
-    early = gone[: int(len(frame) * (1 - settings.validation))].all(axis=0) & (share < 1)
-    if early.any():
-        names = _names(frame, np.flatnonzero(early))
-        yield Finding(
-            "problem", "missing", f"no value of {listed(names)} in the first {1 - settings.validation:.0%}, which "
-            "is learnt from: leave it out, or begin later", names,
-        )  # fmt: skip
     worst = [i for i in np.argsort(-share, kind="stable") if 0 < share[i] < 1]
     if worst:
         names = _names(frame, worst)
@@ -52,11 +36,30 @@ def missing(frame: Frame, settings: Settings) -> Iterator[Finding]:
         yield Finding("note", "missing", text + held, names)
 
 
-def constant(frame: Frame, settings: Settings) -> Iterator[Finding]:
-    cut = int(len(frame) * (1 - settings.validation))
-    with np.errstate(invalid="ignore"):
-        still = _still(frame.values)
-        early = _still(frame.values[:cut]) & ~still if cut else np.zeros_like(still)
+def unlearnt(frame: Frame, settings: Settings) -> Iterator[Finding]:
+    """Channels without a value to learn from."""
+    gone = np.isnan(frame.values)
+    share = gone.mean(axis=0)
+    empty = np.flatnonzero(share == 1.0)
+    if len(empty):
+        names = _names(frame, empty)
+        yield Finding(
+            "problem",
+            "missing",
+            f"no value at all in {listed(names)}: leave it out with drop={names[0]!r}",
+            names,
+        )
+    early = gone[: int(len(frame) * (1 - settings.validation))].all(axis=0) & (share < 1)
+    if early.any():
+        names = _names(frame, np.flatnonzero(early))
+        yield Finding(
+            "problem", "missing", f"no value of {listed(names)} in the first {1 - settings.validation:.0%}, which "
+            "is learnt from: leave it out, or begin later", names,
+        )  # fmt: skip
+
+
+def constant(frame: Frame, _: Settings) -> Iterator[Finding]:
+    still = _still(frame.values)
     if still.any():
         names = _names(frame, np.flatnonzero(still))
         yield Finding(
@@ -65,6 +68,13 @@ def constant(frame: Frame, settings: Settings) -> Iterator[Finding]:
             f"{listed(names)} never {moves('move', names)}: kept, and any move will stand out",
             names,
         )
+
+
+def unmoved(frame: Frame, settings: Settings) -> Iterator[Finding]:
+    """Channels that do not move where they are learnt from."""
+    cut = int(len(frame) * (1 - settings.validation))
+    still = _still(frame.values)
+    early = _still(frame.values[:cut]) & ~still if cut else np.zeros_like(still)
     if early.any():
         names = _names(frame, np.flatnonzero(early))
         yield Finding(

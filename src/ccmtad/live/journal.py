@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..results import MOST_PEAKS, Change, Event, plain
+from ..results import MOST_BLAMED, Change, Event, plain
 
 __all__ = ["Journal", "Notice"]
 
@@ -23,7 +23,7 @@ class Notice:
 
     def line(self) -> bytes:
         """One line of JSON."""
-        told = {**plain(self.event, MOST_PEAKS), "id": self.id, "revision": self.revision, "change": self.change}
+        told = {**plain(self.event, MOST_BLAMED), "id": self.id, "revision": self.revision, "change": self.change}
         return json.dumps(told, ensure_ascii=False).encode() + b"\n"
 
 
@@ -43,6 +43,7 @@ class Journal:
     name: str  # of the watch
     part: int = 0  # counted up where rows were lost: those that follow take over their numbers, not their ids
     told: dict[str, Told] = field(default_factory=dict)  # by what may go on at the same time: kinds, and silence
+    zone: str | None = None  # that times are told in; None: UTC
 
     def take(self, change: Change, of: str = "") -> Notice | None:
         """The notice of a change, if there is something to say; `of` tells apart what may go on at the same time."""
@@ -56,7 +57,7 @@ class Journal:
         last.revision, last.severity = last.revision + 1, event.severity
         if what == "final":
             del self.told[of]
-        return Notice(last.id, last.revision, what, event)
+        return Notice(last.id, last.revision, what, event if self.zone is None else replace(event, zone=self.zone))
 
     def state(self) -> dict[str, Any]:
         """All it remembers, as JSON knows it."""

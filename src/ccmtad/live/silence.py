@@ -53,8 +53,10 @@ class Silence:
     def _event(self, end: int | None, ended: int | None) -> Event:
         assert self.open is not None
         began = None if self.since is None else np.datetime64(self.since, "ns")
-        over = None if ended is None else np.datetime64(ended, "ns")
         waited = max(self.clock() - self._heard, self.limit)
+        if ended is not None and self.since is not None:
+            ended = max(ended, self.since + round(waited * 1e9))  # rows kept back meanwhile were silent all the same
+        over = None if ended is None else np.datetime64(ended, "ns")
         return Event(
             start=self.open, alarm=self.open, end=end, severity=waited / self.limit, channels=(), blame=(),
             start_time=began, alarm_time=None, end_time=over, kind="signal lost",

@@ -23,6 +23,7 @@ from ..stream import Stream
 from ..wording import count, iso, lasting
 from .journal import Journal, Notice
 from .lock import Lock
+from .outbox import Post
 from .silence import SILENT, Silence
 from .sources import Mark, Row, Source
 
@@ -35,6 +36,7 @@ VERSION = 3
 SAVED_EVERY = 1.0  # seconds between two states on disk
 IDLE_WAIT = 0.2  # seconds to wait for more rows
 LOUD_GAPS = 10  # gaps that are told of one by one
+NOTHING_TOLD: dict[str, Any] = {"standing": (), "waiting": {}}  # of a state before there were sinks
 ROWS_BETWEEN_HEALTH_NOTES = 1_000
 
 
@@ -47,7 +49,9 @@ class Watch:
     name: str
     state: Path | None = None
     emit: Callable[[Notice], object] = lambda _: None
+    post: Post = field(default_factory=Post)  # sinks, which are told too, each as it can
     heard: Callable[[], Iterable[Verdict]] = lambda: ()  # what people have said of events since it was last asked
+    zone: str | None = None  # that times are told in; None: UTC
     stopped: bool = False  # set it, from a signal say, and `run` returns after the rows at hand
 
     stream: Stream = field(init=False)
@@ -56,7 +60,7 @@ class Watch:
     rows: int = field(default=0, init=False)  # rows of this run
 
     def __post_init__(self) -> None:
-        self.journal = Journal(self.name)
+        self.journal = Journal(self.name, zone=self.zone)
         self.silence = Silence(self.detector.model_.longest_pause)
         self._health = ""
         self._told_at = 0  # row of the last note on health
@@ -76,7 +80,7 @@ class Watch:
         except BaseException:
             self.close()
             raise
-        self._saved = self.stream.tally.rows, self.source.mark(), self.silence.open
+        self._saved = self._where(self.source.mark())
 
     def run(self) -> None:
         """Reads until the source ends, or `stopped`."""
@@ -87,11 +91,13 @@ class Watch:
 
     def close(self) -> None:
         """Nothing more is read, and the state is free for another watch."""
+        self.post.close(0.0)
         self.source.close()
         if self._lock is not None:
             self._lock.release()
 
     def _run(self) -> None:
+        self.post.start()
         due = time.monotonic() + SAVED_EVERY
         while not self.stopped:
             rows = self.source.take()
@@ -101,7 +107,7 @@ class Watch:
                 self._heard(rows[0])
             for row in rows:
                 self._row(row)
-            if time.monotonic() >= due:
+            if time.monotonic() >= due or self.source.full:
                 self._listen()
                 self._checkpoint()
                 due = time.monotonic() + SAVED_EVERY
@@ -109,6 +115,8 @@ class Watch:
                 self._look()
                 self.source.wait(IDLE_WAIT)
         self._checkpoint()
+        self.post.close()
+        self._checkpoint()  # of what still waits
 
     def _heard(self, row: Row) -> None:
         ended = self.silence.heard(row.time)
@@ -143,6 +151,7 @@ class Watch:
             self.events += notice.change == "opened"
             self.new += notice.change == "opened"
             self.emit(notice)
+            self.post.take(notice)
 
     def _note(self, step: Step) -> None:
         for note in step.notes:
@@ -165,8 +174,8 @@ class Watch:
     def _checkpoint(self) -> None:
         """Puts the state on disk. A disk that is full now may not be later: the next one tries again."""
         mark = self.source.mark()
-        where = self.stream.tally.rows, mark, self.silence.open
-        if self.state is None or where == self._saved:
+        where = self._where(mark)
+        if where == self._saved:
             return
         try:
             self._save(mark)
@@ -175,14 +184,20 @@ class Watch:
                 log.warning("state cannot be saved, and stays at row %d until it can: %s", self.saved_rows, error)
             self.unsaved = error
             return
+        news = where[:-1] != self._saved[:-1]  # else only letters have been delivered
         self._saved, self.unsaved = where, None
-        self.source.commit(mark)
+        if news:
+            self.source.commit(mark)
+
+    def _where(self, mark: Mark) -> tuple[int, Mark, int | None, int]:
+        """What makes a state another than the one on disk."""
+        return self.stream.tally.rows, mark, self.silence.open, self.post.waiting
 
     def _save(self, mark: Mark) -> None:
         if self.state is None:
             return
         facts = {"name": self.name, "mark": mark, "journal": self.journal.state(), "events": self.events}
-        facts["silence"] = self.silence.state()
+        facts |= {"silence": self.silence.state(), "post": self.post.state()}
         snapshot = np.frombuffer(self.stream.snapshot(), dtype=np.uint8)
         files.write(seal(MAGIC, VERSION, {"snapshot": snapshot}, facts), self.state)
 
@@ -197,6 +212,7 @@ class Watch:
                 facts = self._of_version_1(facts)
             self.journal.restore(facts["journal"])
             self.silence.restore(facts.get("silence", (None, None)))
+            self.post.restore(facts.get("post", NOTHING_TOLD))
             self.events = int(facts["events"])
             if not self.source.resume(facts["mark"], self.stream.tally.rows):
                 self.journal.part += 1

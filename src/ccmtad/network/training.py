@@ -13,36 +13,25 @@ from ..results import Epoch
 from ..settings import Settings
 from .network import Network
 from .shapes import Architecture
-from .weights import Trained
+from .weights import Lesson, Trained
 
-__all__ = ["build", "reproducible", "train"]
+__all__ = ["build", "checked", "decay", "reproducible", "train"]
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
-def train(
-    rows: Floats,  # (rows, channels), scaled
-    training: Ints,  # last rows of the training windows
-    validation: Ints,  # last rows of the validation windows
-    shape: Architecture,
-    settings: Settings,
-    each: Callable[[Epoch, Callable[[], dict[str, Floats]]], object] | None = None,
-    *,
-    keep_last: bool = False,
-) -> Trained:
+def train(lesson: Lesson, each: Callable[[Epoch, Callable[[], dict[str, Floats]]], object] | None = None) -> Trained:
     """Trains on windows gathered from one tensor; the same seed gives the same weights on CPU, whatever the machine.
 
-    `each` is called after every epoch, with what gives the weights of the moment. `keep_last` keeps those of the last
-    epoch, whatever its validation loss.
+    `each` is called after every epoch, with what gives the weights of the moment.
     """
+    settings = lesson.settings
     with reproducible(settings) as device:
-        network = build(shape, settings).to(device)
-        series = torch.as_tensor(rows, device=device)
-        learn_on, check_on = torch.as_tensor(training, device=device), torch.as_tensor(validation, device=device)
-        check_on = check_on[:: -(-len(check_on) // settings.epoch_windows)]  # evenly, and the same in every epoch
+        network = build(lesson.shape, settings).to(device)
+        series, learn_on = (torch.as_tensor(part, device=device) for part in (lesson.rows, lesson.training))
+        check_on = torch.as_tensor(checked(lesson), device=device)
         optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epoch: 0.9 ** max(0, epoch - 3))
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, decay)
 
         history: list[Epoch] = []
         weights, best = network.weights(), Epoch(0, settings.epochs, np.inf, np.inf)
@@ -56,7 +45,7 @@ def train(
                     f"try a learning_rate below {settings.learning_rate}"
                 )
             history.append(epoch)
-            if keep_last or epoch.validation < best.validation:
+            if lesson.keep_last or epoch.validation < best.validation:
                 weights, best = network.weights(), epoch
             schedule.step()
             if each is not None:
@@ -64,10 +53,20 @@ def train(
     return Trained(weights, tuple(history), best.number)
 
 
+def checked(lesson: Lesson) -> NDArray[np.int64]:
+    """Of the validation windows, those that each epoch is judged by: evenly, and the same in every epoch."""
+    return lesson.validation[:: -(-len(lesson.validation) // lesson.settings.epoch_windows)]
+
+
 def build(shape: Architecture, settings: Settings) -> Network:
     """The network of this shape, freshly initialised."""
     dropouts = ("input_dropout", "embedding_dropout", "mixer_dropout")
     return Network(shape, **{name: getattr(settings, name) for name in dropouts})
+
+
+def decay(epoch: int) -> float:
+    """The share of the learning rate in an epoch, counted from 0."""
+    return 0.9 ** max(0, epoch - 3)
 
 
 @contextmanager

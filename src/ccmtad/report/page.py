@@ -12,10 +12,15 @@ from .. import __version__
 from ..calibrate.feedback import in_force
 from ..errors import MissingExtraError
 from ..files import write
-from ..results import EVENT_COLUMNS, Detection, Event
+from ..results import Detection
 from ..settings import Settings
-from ..wording import moment, span, stamp
+from ..truth import Truth, judge
+from ..wording import count
+from ..wording import number as numeral
+from .channels import BLAMED, all_channels, every
+from .clock import Clock
 from .jinja import environment
+from .stretches import silent
 from .thin import drawable
 
 if TYPE_CHECKING:
@@ -25,6 +30,11 @@ __all__ = ["html", "save"]
 
 CLOSE_UPS = 40  # events, the most severe ones, that are drawn one by one
 LISTED = 500  # events in the table
+MEASURED = {  # what a severity is, where it is not about errors
+    "signal lost": "times as long as it may be missing",
+    "frozen": "times as long as it may stand still",
+    "unlike training": "times the errors of training",
+}
 
 
 @dataclass(frozen=True)
@@ -32,20 +42,58 @@ class Told:
     """An event as the page tells it."""
 
     number: int  # from 1
-    cells: tuple[tuple[str, str], ...]  # titles and texts
+    sentence: str
+    kind: str
+    start: str
+    alarm: str
+    end: str
+    lasted: str
+    severity: str
     drawn: bool
     accepted: str  # rows after which its level was taken for the new normal; "" where it was not
-    began: str
-    severity: str
+    label: str  # whether it touches a labelled stretch; "" where there are no labels
 
 
-def save(result: Detection, path: str | Path, *, title: str = "Anomaly report") -> None:
-    """Writes the report of a detection, whole or not at all."""
-    write(html(result, title=title).encode("utf-8"), path)
+def save(result: Detection, path: str | Path, *, title: str = "Anomaly report", labels: Any = None) -> None:
+    """Writes the report of a detection as one HTML file, whole or not at all. It needs no network to be read.
+
+    Args:
+        result: what `Detector.detect` gave.
+        path: of the file, which may exist.
+        title: at the top of the page.
+        labels: one for each row, 0 for normal, to be shown beside what was found; the detector never sees them.
+
+    Raises:
+        FileError: where it cannot be written.
+        InputError: where there is not one label for each row.
+        MissingExtraError: where plotly or jinja2 is absent.
+
+    Example:
+        result = detector.detect(recent)
+        report.save(result, "report.html", title="Water works, last week")
+    """
+    write(html(result, title=title, labels=labels).encode("utf-8"), path)
 
 
-def html(result: Detection, *, title: str = "Anomaly report") -> str:
-    """The report of a detection as one page."""
+def html(result: Detection, *, title: str = "Anomaly report", labels: Any = None) -> str:
+    """The report of a detection as one page.
+
+    Args:
+        result: what `Detector.detect` gave.
+        title: at the top of the page.
+        labels: one for each row, 0 for normal, to be shown beside what was found; the detector never sees them.
+
+    Returns:
+        HTML that holds all it shows.
+
+    Raises:
+        InputError: where there is not one label for each row.
+        MissingExtraError: where plotly or jinja2 is absent.
+
+    Example:
+        page = report.html(detector.detect(recent))
+        print(len(page))
+    """
     try:
         from markupsafe import Markup
         from plotly.offline import get_plotlyjs
@@ -53,16 +101,19 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
         from . import figures
     except ImportError as error:
         raise MissingExtraError(f"reports need {error.name}: pip install 'ccmtad[report]'") from error
+    truth = None if labels is None else judge(result, labels)
     severe = sorted(range(len(result.events)), key=lambda i: -result.events[i].severity)
-    drawn = sorted(severe[:CLOSE_UPS])
+    drawn, gone = sorted(severe[:CLOSE_UPS]), silent(result)
     pictures = {
-        "score": figures.score(result),
+        "score": figures.score(result, truth),
+        "channel": figures.channel(result, truth),
+        "blame": figures.blame(result),
         "shares": figures.health_share(result),
         "pulse": figures.health_through_time(result),
         "clusters": figures.clusters(result),
-        **{f"event-{i + 1}": figures.event(result, result.events[i]) for i in drawn},
+        **{f"event-{i + 1}": figures.event(result, result.events[i], truth, gone) for i in drawn},
     }
-    events = [_told(result, i, i in drawn) for i in sorted(severe[:LISTED])]
+    events = [_told(result, truth, i, i in drawn) for i in sorted(severe[:LISTED])]
     learnt = result.learnt
     return (
         environment()
@@ -73,14 +124,20 @@ def html(result: Detection, *, title: str = "Anomaly report") -> str:
             script=Markup(_file("pieces/theme.js") + _file("page.js")),
             plotly=Markup(get_plotlyjs()),
             figures=Markup(_json(pictures)),
-            tiles=_tiles(result),
+            channels=Markup(_safe(json.dumps(all_channels(result, gone), separators=(",", ":"), allow_nan=False))),
+            tiles=[*_tiles(result), *_label_tiles(result, truth)],
             span=_span(result),
-            thinned=_thinned(result, figures.POINTS),
+            thinned=_thinned(len(result), figures.POINTS),
+            every=every(result),
             events=events,
             left_out=f"{len(severe) - len(events):,}" if len(severe) > len(events) else "",
             options=[one for one in events if one.drawn],
             worst=severe[0] + 1 if severe else 0,
             found=len(severe),
+            labelled=truth is not None,
+            choices=_choices(result, severe),
+            mapped=figures.MAPPED,
+            zone=Clock(result).zone,
             window=learnt.settings.window,
             health=result.health,
             clusters=learnt.clusters,
@@ -97,21 +154,27 @@ def _file(path: str) -> str:
     return files(__package__).joinpath(path).read_text(encoding="utf-8")
 
 
+def _safe(text: str) -> str:
+    """JSON, safe inside a script element."""
+    return text.replace("<", "\\u003c")
+
+
 def _json(pictures: "dict[str, go.Figure | None]") -> str:
-    """All figures, safe inside a script element."""
+    """All figures."""
     parts = (f"{json.dumps(name)}:{chart.to_json()}" for name, chart in pictures.items() if chart is not None)
-    return "{" + ",".join(parts).replace("<", "\\u003c") + "}"
+    return _safe("{" + ",".join(parts) + "}")
 
 
 def _tiles(found: Detection) -> list[tuple[str, str, str]]:
     rows, events = len(found), found.events
+    worst = max(events, key=lambda one: one.severity, default=None)
     return [
         ("events", f"{len(events):,}", f"{sum(one.open for one in events)} still open" if events else "nothing to see"),
         ("rows in alarm", f"{found.alarm.mean():.2%}", f"{int(found.alarm.sum()):,} of {rows:,}"),
         (
             "largest severity",
-            f"{max((one.severity for one in events), default=0):.3g}",
-            "the largest error, in usual ones",
+            "none" if worst is None else numeral(worst.severity),
+            "" if worst is None else MEASURED.get(worst.kind, "the largest error, in usual ones"),
         ),
         ("channels", f"{len(found.channels)}", f"in {len(found.learnt.clusters)} clusters"),
         ("budget", found.learnt.allowed, _support(found)),
@@ -119,11 +182,31 @@ def _tiles(found: Detection) -> list[tuple[str, str, str]]:
     ]
 
 
+def _label_tiles(found: Detection, truth: Truth | None) -> list[tuple[str, str, str]]:
+    """How well it did by labels that it never saw."""
+    if truth is None:
+        return []
+    right, clock = sum(truth.right), Clock(found)
+    return [
+        ("precision", _share(truth.precision), f"{right} of {len(truth.right)} events touch a label"),
+        ("recall", _share(truth.recall), f"{truth.found} of {len(truth.stretches)} labelled stretches found"),
+        (
+            "delay",
+            "none" if truth.delay is None else clock.delayed(truth.delay),
+            "from the start of a label to the alarm, median",
+        ),
+    ]
+
+
+def _share(share: float | None) -> str:
+    return "none" if share is None else f"{share:.0%}"
+
+
 def _span(found: Detection) -> str:
-    unjudged = int(np.isnan(found.loss).sum())
+    unjudged, clock = int(np.isnan(found.loss).sum()), Clock(found)
     text = f"{len(found):,} rows"
-    if found.times is not None and len(found):
-        text += f", {stamp(found.times[0])} to {stamp(found.times[-1])} (UTC)"
+    if clock.zone and len(found):
+        text += f", {clock.text(0)} to {clock.text(len(found) - 1)} ({clock.zone})"
     text += f"; {unjudged:,} of them could not be judged (the first of a window, after gaps, late or empty rows)."
     words = [one.word for one in in_force(found.learnt.feedback)]
     if words:
@@ -141,40 +224,38 @@ def _support(found: Detection) -> str:
     return f"extrapolated: {found.learnt.references:,} normal rows support 1/{support.longest:,.0f} rows"
 
 
-def _thinned(found: Detection, points: int) -> str:
-    if len(found) <= points:
+def _thinned(rows: int, points: int) -> str:
+    if rows <= points:
         return "Every row is drawn."
-    rows = -(-len(found) // ((points - 2) // 3))
-    return f"Drawn from the smallest and the largest score of every {rows:,} rows: no peak is left out."
+    each = -(-rows // ((points - 2) // 3))
+    return f"Drawn from the smallest and the largest score of every {each:,} rows: no peak is left out."
 
 
-def _told(found: Detection, number: int, drawn: bool) -> Told:
-    one, accept = found.events[number], found.learnt.settings.accept
+def _told(found: Detection, truth: Truth | None, number: int, drawn: bool) -> Told:
+    one, clock, accept = found.events[number], Clock(found), found.learnt.settings.accept
+    last = one.end if one.end is not None else int(drawable(found)[-1])
     return Told(
-        number + 1, _cells(found, one), drawn, f"{accept:,}" if found.accepted(one) else "",
-        moment(one.start, one.start_time), f"{one.severity:.3g}",
+        number + 1, one.sentence + one.others, one.kind, clock.text(one.start), clock.text(one.alarm),
+        "still open" if one.end is None else clock.text(one.end), clock.lasted(one.start, last),
+        numeral(one.severity), drawn, f"{accept:,}" if found.accepted(one) else "",
+        "" if truth is None else "labelled" if truth.right[number] else "not labelled",
     )  # fmt: skip
 
 
-def _cells(found: Detection, one: Event) -> tuple[tuple[str, str], ...]:
-    """What is told of an event, and how long it lasted."""
-    cells = []
-    for column in EVENT_COLUMNS:
-        if column.title:
-            cells.append((column.title, column.text(one)))
-        if column.name == "end":
-            cells.append(("lasted", _lasted(found, one)))
-    return tuple(cells)
+def _choices(found: Detection, severe: list[int]) -> list[tuple[int, str, str, bool]]:
+    """Channels to choose from: place, name, how many events blame it, and whether it is drawn first."""
+    blamed: dict[str, int] = {}
+    for one in found.events:
+        for name in one.channels[:BLAMED]:
+            blamed[name] = blamed.get(name, 0) + 1
+    first = found.events[severe[0]].channels[:1] if severe else found.channels[:1]
+    return [
+        (i, name, count(blamed[name], "event") if name in blamed else "", name in first)
+        for i, name in enumerate(found.channels)
+    ]
 
 
 def _settings(found: Detection) -> list[tuple[str, Any, bool]]:
     """Name, value, and whether it is another than the default."""
     usual = asdict(Settings())
     return [(name, str(value), value != usual[name]) for name, value in asdict(found.learnt.settings).items()]
-
-
-def _lasted(found: Detection, one: Event) -> str:
-    last = one.end if one.end is not None else int(drawable(found)[-1])
-    if found.times is None:
-        return f"{last - one.start + 1:,} rows"
-    return span(float((found.times[last] - found.times[one.start]).astype(np.int64)) * 1e-9)

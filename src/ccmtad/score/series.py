@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..compiled import Entry
 from . import signals
+from .astray import stray, stray_at_once
 from .events import NONE
 from .signals import KINDS, Signals, beyond, beyond_at_once, conditions, sense, sense_at_once
 from .step import LAYOUT, Judged, Rules, judge, restart, risen, unlike, vitals
@@ -23,33 +24,37 @@ def _fold(
     streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
     start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
-    everything: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any,
+    everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """From row `begin` on, up to `end` or to the first row that changes an event of another kind than an anomaly.
 
-    `values` are those of the rows from `begin` to `end`, `errors` begin at row `first`. `present` is empty where
-    `everything` is. The row that comes next, and the changes.
+    `values` are those of the rows from `begin` to `end`, and so is `off`, which is empty where no one guesses; `errors`
+    and `own` begin at row `first`. `present` is empty where `everything` is. The row that comes next, and the changes.
     """
     tables = (references, pvalues, strengths)
     for t in range(begin, end):
         if start[t]:
             signals.forget(traces[0])
-        far, gone, still = sense(values[t - begin], counts[0], since[0], traces[0], limits, numbers[t], times[t])
-        lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, numbers[t], times[t])
+        far, gone, still = sense(values[t - begin], counts[0], since[0], traces[0], limits, numbers[t], t, times[t])
+        lost, frozen = conditions(
+            kinds[0], counts[0], since[0], traces[0], limits, gone, still, numbers[t], t, times[t]
+        )
         strange = NONE
         if math.isnan(losses[t]):
             restart(streams[0], records[0])
         else:
             there = present[t] if len(present) > 0 else everything
-            far = max(
-                far,
-                beyond(
-                    errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks), numbers[t]
-                ),
-            )
+            rise = risen(records[0], looks)
+            far = max(far, beyond(errors[t - first], there, unit, limits, counts[0], traces[0], rise, t))
+            if len(off) > 0:
+                far = max(far, stray(off[t - begin], there, limits, counts[0], traces[0], rise, t))
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
                 streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], far
             )
+            if in_alarm[t]:
+                for i in range(len(signals.TO_BLAME)):
+                    for c in range(len(unit)):
+                        own[t - first, i, c] = traces[0, signals.TO_BLAME[i], c]
             strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], numbers[t], times[t])
         for kind in range(3):
             others[t, kind] = kinds[0][kind].open
@@ -62,7 +67,7 @@ def _fold_plain(
     streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
     start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
-    everything: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any,
+    everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """The same for the interpreter."""
     tables = (references, pvalues, strengths)
@@ -70,23 +75,23 @@ def _fold_plain(
         if start[t]:
             signals.forget(traces[0])
         row, time = int(numbers[t]), int(times[t])
-        far, gone, still = sense_at_once(values[t - begin], counts[0], since[0], traces[0], limits, row, time)
-        lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, row, time)
+        far, gone, still = sense_at_once(values[t - begin], counts[0], since[0], traces[0], limits, row, t, time)
+        lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, row, t, time)
         strange = NONE
         loss = float(losses[t])
         if math.isnan(loss):
             restart(streams[0], records[0])
         else:
             there = present[t] if len(present) > 0 else everything
-            far = max(
-                far,
-                beyond_at_once(
-                    errors[t - first], there, unit, limits, counts[0], traces[0], risen(records[0], looks), row
-                ),
-            )
+            rise = risen(records[0], looks)
+            far = max(far, beyond_at_once(errors[t - first], there, unit, limits, counts[0], traces[0], rise, t))
+            if len(off) > 0:
+                far = max(far, stray_at_once(off[t - begin], there, limits, counts[0], traces[0], rise, t))
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
                 streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, far
             )
+            if in_alarm[t]:
+                own[t - first] = traces[0][list(signals.TO_BLAME)]
             strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], row, time)
         others[t] = [kind.open for kind in kinds[0]]
         if lost or frozen or strange:
@@ -95,7 +100,7 @@ def _fold_plain(
 
 
 FOLD = Entry(_fold)
-NO_ERRORS = np.empty((0, 0))
+NO_ERRORS, NO_ONE = np.empty((0, 0)), np.empty((0, 0, 0))
 
 
 class Fold:
@@ -119,17 +124,20 @@ class Fold:
         self.others = np.zeros((rows, len(KINDS)), dtype=np.bool_)  # whether an event of each other kind is open
 
     def take(
-        self, loss: Floats, values: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS
-    ) -> tuple[int, int, int]:
+        self, loss: Floats, values: Floats, off: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS,
+        own: Floats = NO_ONE,
+    ) -> tuple[int, int, int]:  # fmt: skip
         """Goes on to the row before `end`, or stops after a row that changes an event of another kind: the changes.
 
-        `values` are those of the rows up to there, `errors` those of the row `first` and the ones after it. A loss of
-        NaN is a row that could not be judged: the score starts afresh after it.
+        `values` are those of the rows up to there, `off` how far they are from what the others tell (empty where no one
+        guesses), `errors` those of the row `first` and the ones after it. A loss of NaN is a row that could not be
+        judged: the score starts afresh after it. What tells who is to blame for a row in alarm comes into `own`, which
+        begins at row `first`.
         """
-        out = self.pvalue, self.evidence, self.score, self.alarm, self.alone, self.others
+        out = self.pvalue, self.evidence, self.score, self.alarm, self.alone, self.others, own
         self.done, *changes = self._run(
             *self.memory.all, *self.signals.all, *self._given, *self._limits, values, *self._series, loss, self.done,
-            end, first, np.ascontiguousarray(errors, dtype=np.float64), *self._present, *out,
+            end, first, np.ascontiguousarray(errors, dtype=np.float64), *self._present, off, *out,
         )  # fmt: skip
         lost, frozen, strange = changes
         return lost, frozen, strange

@@ -19,9 +19,10 @@ from ..record import NEVER, Layout, Records
 from .events import FINAL, NONE, OPENED, UPDATED
 
 __all__ = [
-    "ABOVE", "BELOW", "BLAME", "CONDITION", "ERROR", "GONE_LIMIT", "KINDS", "LAST", "LIMITS", "LOST", "MIDDLE", "STEP",
-    "STILL_LIMIT", "STOOD", "UNLIKE", "Signals", "beyond", "beyond_at_once", "conditions", "forget", "possible",
-    "sense", "sense_at_once", "unlike",
+    "ABOVE", "ASTRAY", "BELOW", "BLAME", "CONDITION", "ERROR", "FAR_ASTRAY", "GONE_LIMIT", "KINDS", "KNOWN_VALUE",
+    "LAST", "LATELY", "LIMITS", "LOST", "MIDDLE", "OFF", "OWN", "STEP", "STILL_LIMIT", "STOOD", "STRAYED", "TO_BLAME",
+    "UNLIKE", "Signals", "beyond", "beyond_at_once", "beyond_its_own", "conditions", "forget", "possible", "sense",
+    "sense_at_once", "unlike",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -31,12 +32,14 @@ Bools = NDArray[np.bool_]
 KINDS = ("signal lost", "frozen", "unlike training")
 LOST, FROZEN, UNLIKE = range(3)
 # Rows of the table of limits: where the middle of a channel is, and how far is too far, or how long too long.
-LIMITS = ("middle", "above", "below", "step", "error", "lost", "still")
-MIDDLE, ABOVE, BELOW, STEP, ERROR, GONE_LIMIT, STILL_LIMIT = range(7)
+LIMITS = ("middle", "above", "below", "step", "error", "astray", "lost", "still")
+MIDDLE, ABOVE, BELOW, STEP, ERROR, ASTRAY, GONE_LIMIT, STILL_LIMIT = range(8)
 # What is remembered of each channel: counts of rows, since which row and time, and numbers.
-GONE, SAME, FAR_VALUE, FAR_STEP, FAR_ERROR = range(5)
+GONE, SAME, FAR_VALUE, FAR_STEP, FAR_ERROR, FAR_ASTRAY = range(6)
 GONE_ROW, SAME_ROW, GONE_TIME, SAME_TIME = range(4)
-LAST, WORSE, STOOD, KNOWN_STILL, KNOWN_VALUE, KNOWN_STEP, KNOWN_ERROR, BLAME = range(8)  # and the blame of each kind
+LAST, WORSE, STOOD, OFF, LATELY, STRAYED, OWN = range(7)
+KNOWN_STILL, KNOWN_VALUE, KNOWN_STEP, KNOWN_ERROR, KNOWN_ASTRAY, BLAME = range(7, 13)  # and the blame of each kind
+TO_BLAME = (OFF, STRAYED, OWN)  # what tells who did it, whatever became of the neighbours
 KNOWN = KNOWN_VALUE - FAR_VALUE  # from a count to the row up to which excursions as far as the limit are nothing new
 
 FADING = 0.02  # weight of a new error in the recent mean of a channel's
@@ -46,6 +49,7 @@ NOTICED = 1.5  # times as far as what one got used to, an excursion is noticed a
 LASTING = 100  # rows that an excursion alarms by itself: what lasts longer is for the tracks that accumulate
 RETURNED = 0.8  # share of its limit that the level must come back to, for an event to be over
 FARTHEST = 1e300  # times its limit, beyond which more is the same
+FARTHEST_OFF = 1e120  # that clipped rows and the largest weights come to
 
 CONDITION = Layout(
     {
@@ -62,17 +66,19 @@ CONDITION = Layout(
 class Signals:
     """What is remembered of the channels of streams side by side."""
 
-    counts: Ints  # (streams, 5, channels) rows in a row: missing, the same value, beyond each limit (-1: not noticed)
+    counts: Ints  # (streams, 6, channels) rows in a row: missing, the same value, beyond each limit (-1: not noticed)
     since: Ints  # (streams, 4, channels) the row and the time it has been missing, and the same, since
-    traces: Floats  # (streams, 7 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
-    # that was lost or frozen, up to which row an excursion beyond each limit is known, blame of each kind
+    traces: Floats  # (streams, 12 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
+    # that was lost or frozen, recent mean of how far it is from what the others tell, and that of the last few rows,
+    # how far astray in the newest row, how far beyond its values and steps there, up to which row an excursion beyond
+    # each limit is known, blame of each kind
     conditions: Records  # (streams, kinds) whether an event of each kind is going on
 
     @classmethod
     def fresh(cls, streams: int, channels: int, compiled: bool) -> "Signals":
         kinds = len(KINDS)
         made = cls(
-            np.zeros((streams, FAR_ERROR + 1, channels), dtype=np.int64),
+            np.zeros((streams, FAR_ASTRAY + 1, channels), dtype=np.int64),
             np.full((streams, 4, channels), NEVER),
             np.zeros((streams, BLAME + kinds, channels)),
             CONDITION.array((streams, kinds))
@@ -80,7 +86,7 @@ class Signals:
             else [CONDITION.many(kinds, compiled) for _ in range(streams)],
         )
         made.traces[:, LAST] = np.nan
-        made.traces[:, KNOWN_STILL : KNOWN_ERROR + 1] = -np.inf
+        made.traces[:, KNOWN_STILL:BLAME] = -np.inf
         return made
 
     @property
@@ -90,10 +96,11 @@ class Signals:
 
 def possible(traces: Floats, row: int) -> bool:
     """Whether a stream of so many rows can have come to these."""
-    known, told = traces[KNOWN_STILL : KNOWN_ERROR + 1], np.delete(traces, slice(KNOWN_STILL, KNOWN_ERROR + 1), axis=0)
+    known, told = traces[KNOWN_STILL:BLAME], np.delete(traces, slice(KNOWN_STILL, BLAME), axis=0)
     latest = row + FORGOTTEN * math.log(FARTHEST)
-    sums = np.vstack([traces[WORSE], traces[BLAME:]])
-    return bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
+    sums = np.vstack([traces[WORSE], traces[STRAYED], traces[OWN], traces[BLAME:]])
+    near = bool((np.abs(traces[[OFF, LATELY]]) <= FARTHEST_OFF).all())
+    return near and bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
 
 
 @kernel
@@ -116,15 +123,26 @@ def _noticed(counts: Any, traces: Any, test: int, c: int, ratio: float, row: int
 
 
 @kernel
+def beyond_its_own(counts: Any, traces: Any, test: int, c: int, ratio: float, row: int) -> float:
+    """The same for what a channel does by itself, whatever became of its neighbours: who is to blame."""
+    far, kept = _noticed(counts, traces, test, c, ratio, row), STRAYED if test == FAR_ASTRAY else OWN
+    traces[kept, c] = max(traces[kept, c], far)
+    return far
+
+
+@kernel
 def sense(
-    values: Any, counts: Any, since: Any, traces: Any, limits: Any, row: int, time: int
+    values: Any, counts: Any, since: Any, traces: Any, limits: Any, row: int, met: int, time: int
 ) -> tuple[float, int, int]:
     """Takes the values of a row. How many times its limit the farthest of them is, or 0 where none is beyond; how many
-    channels have been missing, and how many have stood still, for too long.
+    channels have been missing, and how many have stood still, for too long. `met` are the rows before it that were not
+    late: a late row ages nothing.
     """
     farthest, lost, frozen = 0.0, 0, 0
     for c in range(len(values)):
         value = values[c]
+        traces[STRAYED, c] = 0.0
+        traces[OWN, c] = 0.0
         if not math.isfinite(value):
             if counts[GONE, c] == 0:
                 since[GONE_ROW, c] = row
@@ -136,25 +154,25 @@ def sense(
         last, same = traces[LAST, c], counts[SAME, c]
         if value == last:
             counts[SAME, c] = same + 1
-            if same + 1 > limits[STILL_LIMIT, c] and same + 1 > _longest_still(traces, limits, c, row):
+            if same + 1 > limits[STILL_LIMIT, c] and same + 1 > _longest_still(traces, limits, c, met):
                 frozen += 1
         else:
             if same * NOTICED > limits[STILL_LIMIT, c]:
-                _got_used(traces, limits, c, same, row)
+                _got_used(traces, limits, c, same, met)
             counts[SAME, c] = 1
             since[SAME_ROW, c] = row
             since[SAME_TIME, c] = time
             traces[LAST, c] = value
         step = abs(value - last)
         if step > limits[STEP, c] and counts[GONE, c] == 0:
-            farthest = max(farthest, _noticed(counts, traces, FAR_STEP, c, step / limits[STEP, c], row))
+            farthest = max(farthest, beyond_its_own(counts, traces, FAR_STEP, c, step / limits[STEP, c], met))
         else:
             counts[FAR_STEP, c] = 0
         counts[GONE, c] = 0
         away = value - limits[MIDDLE, c]
         if away > limits[ABOVE, c] or -away > limits[BELOW, c]:
             ratio = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
-            farthest = max(farthest, _noticed(counts, traces, FAR_VALUE, c, ratio, row))
+            farthest = max(farthest, beyond_its_own(counts, traces, FAR_VALUE, c, ratio, met))
         else:
             counts[FAR_VALUE, c] = 0
     return farthest, lost, frozen
@@ -174,7 +192,7 @@ def _longest_still(traces: Any, limits: Any, c: int, row: int) -> float:
 
 
 def sense_at_once(
-    values: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int, time: int
+    values: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int, met: int, time: int
 ) -> tuple[float, int, int]:
     """The same without a loop over the channels that are as usual."""
     there, last, same, gone = np.isfinite(values), traces[LAST], counts[SAME], counts[GONE]
@@ -182,59 +200,62 @@ def sense_at_once(
     with np.errstate(invalid="ignore", over="ignore"):
         step, away = np.abs(values - last), values - limits[MIDDLE]
     farthest, lost = 0.0, 0
+    traces[STRAYED : OWN + 1] = 0.0
     if gone.any() or not there.all():
-        farthest = _farthest(counts, traces, FAR_STEP, np.where(gone > 0, 0.0, step), limits[STEP], there, row)
+        farthest = _farthest(counts, traces, FAR_STEP, np.where(gone > 0, 0.0, step), limits[STEP], there, met)
         begins = ~there & (gone == 0)
         since[GONE_ROW][begins] = row
         since[GONE_TIME][begins] = time
         gone[:] = np.where(there, 0, gone + 1)
         lost = int((gone > limits[GONE_LIMIT]).sum())
     else:
-        farthest = _farthest(counts, traces, FAR_STEP, step, limits[STEP], there, row)
+        farthest = _farthest(counts, traces, FAR_STEP, step, limits[STEP], there, met)
     limit = np.where(away > 0.0, limits[ABOVE], limits[BELOW])
-    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, row))
+    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, met))
     for c in (moved & (same * NOTICED > limits[STILL_LIMIT])).nonzero()[0].tolist():
-        _got_used(traces, limits, c, int(same[c]), row)
+        _got_used(traces, limits, c, int(same[c]), met)
     same += there
     for kept, new in ((same, 1), (since[SAME_ROW], row), (since[SAME_TIME], time), (last, values)):
         np.putmask(kept, moved, new)
     still = (there & (same > limits[STILL_LIMIT])).nonzero()[0].tolist()
-    return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, row) for c in still)
+    return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, met) for c in still)
 
 
 def _farthest(counts: Ints, traces: Floats, test: int, size: Floats, limit: Floats, there: Bools, row: int) -> float:
     """How many times its limit the farthest is of those noticed, or 0."""
-    over, farthest = there & (size > limit), 0.0
+    over, farthest, told = there & (size > limit), 0.0, _noticed if test == FAR_ERROR else beyond_its_own
     for c in over.nonzero()[0].tolist():
-        farthest = max(farthest, _noticed(counts, traces, test, c, float(size[c] / limit[c]), row))
+        farthest = max(farthest, told(counts, traces, test, c, float(size[c] / limit[c]), row))
     np.putmask(counts[test], there & ~over, 0)
     return farthest
 
 
 @kernel
 def forget(traces: Any) -> None:
-    """At a start: no step is measured across it, and nothing has stood still."""
+    """At a start: no step is measured across it, and nothing has stood still, or strayed."""
     for c in range(traces.shape[1]):
         traces[LAST, c] = math.nan
+        traces[OFF, c] = 0.0
+        traces[LATELY, c] = 0.0
 
 
 @kernel
 def conditions(
-    kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, row: int, time: int
+    kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, row: int, met: int, time: int
 ) -> tuple[int, int]:
     """What so many lost and frozen channels change; nothing to do where there are none, and no event is open."""
     changes = (NONE, NONE)
     if lost > 0 or kinds[LOST].open:
-        changes = (_beyond(kinds, LOST, counts, since, traces, limits, lost, row, time), NONE)
+        changes = (_beyond(kinds, LOST, counts, since, traces, limits, lost, row, met, time), NONE)
     if frozen > 0 or kinds[FROZEN].open:
-        still = _beyond(kinds, FROZEN, counts, since, traces, limits, frozen, row, time)
+        still = _beyond(kinds, FROZEN, counts, since, traces, limits, frozen, row, met, time)
         changes = (changes[0], still)
     return changes
 
 
 @kernel
 def _beyond(
-    kinds: Any, kind: int, counts: Any, since: Any, traces: Any, limits: Any, number: int, row: int, time: int
+    kinds: Any, kind: int, counts: Any, since: Any, traces: Any, limits: Any, number: int, row: int, met: int, time: int
 ) -> int:
     """Channels that have been in a state for too long: which, since when, and by how much."""
     start, start_time, farthest, blame = row, time, 0.0, BLAME + kind
@@ -243,7 +264,7 @@ def _beyond(
         for c in range(traces.shape[1]):
             if not kinds[kind].open:
                 traces[blame, c] = 0.0
-            longest = limits[GONE_LIMIT, c] if kind == LOST else _longest_still(traces, limits, c, row)
+            longest = limits[GONE_LIMIT, c] if kind == LOST else _longest_still(traces, limits, c, met)
             if counts[count, c] > longest and (kind == LOST or counts[GONE, c] == 0):
                 traces[blame, c] += 1.0
                 traces[STOOD, c] = traces[LAST, c]

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from .. import __version__
 from ..errors import CcmtadError
 from . import page
-from .api import annotations, entities, events, health, keys, models, rows, streams, trace, webhooks, windows
+from .api import annotations, entities, events, health, keys, models, push, rows, streams, trace, webhooks, windows
 from .api.answer import refused
 from .api.schemas import Problem
 from .refusal import Refusal
@@ -52,12 +52,14 @@ def make_app(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     app.state.vouch = []
+    app.state.said = set()
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(CcmtadError, refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _plain)
-    for part in (models, rows, entities, trace, events, annotations, streams, windows, webhooks, keys):
+    for part in (models, rows, push, entities, trace, events, annotations, streams, windows, webhooks, keys):
         app.include_router(part.router, prefix="/v1", responses=PROBLEMS)
+    app.include_router(push.telegraf, responses=PROBLEMS)
     app.include_router(health.router)
     page.add(app)
     return app

@@ -16,23 +16,21 @@ import contextlib
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import orjson
 from sqlalchemy import select
 
 from ..errors import StoreError
-from ..live.assemble import Assembled, Assembler
-from .entity import Draft, Entity
+from ..results import Verdict
+from .drafting import Answered, Drafting
+from .entity import Draft
 from .lease import Lease, LeaseLostError
 from .metrics import Metrics
 from .models import Models
-from .owned import Owned
+from .owned import MEND_AFTER, Owned
 from .refusal import Refusal
 from .rows import Batch, Chunk, Receipt
 from .settings import ServeSettings
@@ -42,6 +40,7 @@ from .store.store import Store
 from .store.tables import windows
 from .upkeep import Upkeep
 from .values import Values, ValuesReceipt
+from .waiting import RETRY, Ticket, Waiting
 from .windows import Window
 
 __all__ = ["Engine"]
@@ -50,21 +49,6 @@ log = logging.getLogger("ccmtad")
 
 EVERY_FEW = 5  # looks around: what is free is claimed at least so often
 TICK = 1.0  # seconds between two looks around
-RETRY = 1.0  # seconds after which a refused request may come again
-MOST_AT_ONCE = 8 * 2**20  # bytes of rows that one round takes: an answer waits for no more
-
-
-@dataclass(eq=False)
-class Ticket:
-    """Rows or values that wait, and who waits for the answer."""
-
-    item: Batch | Values
-    answer: "Future[Receipt | ValuesReceipt]" = field(default_factory=Future)
-
-    def refuse(self, error: Exception) -> None:
-        """It is not done."""
-        if not self.answer.done():
-            self.answer.set_exception(error)
 
 
 @dataclass
@@ -73,7 +57,7 @@ class Round:
 
     tickets: list[Ticket] = field(default_factory=list)
     drafts: dict[str, Draft] = field(default_factory=dict)
-    receipts: list[tuple[Ticket, Receipt | ValuesReceipt]] = field(default_factory=list)
+    receipts: list[Answered] = field(default_factory=list)
     chunks: list[Chunk] = field(default_factory=list)
     at: int = 0
 
@@ -83,23 +67,23 @@ class Engine:
 
     def __init__(
         self, settings: ServeSettings, store: Store, models: Models, lease: Lease, metrics: Metrics,
-        told: Callable[[], None] = lambda: None,
+        told: Callable[[], None] = lambda: None, learnt: Callable[[str, Verdict], None] = lambda *_: None,
     ) -> None:  # fmt: skip
         self.settings, self.store, self.models, self.lease, self.metrics = settings, store, models, lease, metrics
         self.owned = Owned(settings, store, models, lease)
         self.upkeep = Upkeep(settings, store)
+        self.waiting = Waiting(settings.queue)
+        self.drafting = Drafting(settings, store, models)
         self.told = told  # called after each commit that may have told of something
+        self.learnt = learnt  # called with a model and a word on an event that is over, which was said before it was
         self.ready = False
         self.dead = False  # it cannot go on
         self.trouble = ""  # why nothing can be written
         self.stages = (self.gather, self.claim, self.draft, self.write, self.answer, self.step)
         self._round = Round()
-        self._waiting: deque[Ticket] = deque()
-        self._size = 0
-        self._more = threading.Condition()
-        self._stopped = False
-        self._heard = False  # something was said
+        self._changed: set[str] = set()  # models that are to be taken up
         self._due = 0.0
+        self._began = 0  # when it could first take rows: what senders held back meanwhile comes after that
         self._renewed = 0.0
         self._thread = threading.Thread(target=self._run, name="ccmtad-engine", daemon=True)
 
@@ -111,36 +95,27 @@ class Engine:
 
     def stop(self) -> None:
         """Writes what there is, lets go of everything, and ends."""
-        with self._more:
-            self._stopped = True
-            self._more.notify()
+        self.waiting.close()
         if self._thread.ident is not None:
             self._thread.join()
 
     def submit(self, item: Batch | Values) -> "Future[Receipt | ValuesReceipt]":
         """Puts rows or values into the queue; what comes back is set when they are on the disk."""
-        ticket = Ticket(item)
-        with self._more:
-            if self._stopped or self.dead:
-                raise Refusal(503, "stopping", "the service is about to end: send it again", retry=RETRY)
-            if self._size and self._size + item.size > self.settings.queue:
+        try:
+            return self.waiting.put(item)
+        except Refusal as refusal:
+            if refusal.status == 429:
                 self.metrics.refused.inc()
-                raise Refusal(429, "queue-full", "more rows come than can be written: send it again", retry=RETRY)
-            self._waiting.append(ticket)
-            self._size += item.size
-            self._more.notify()
-        return ticket.answer
+            raise
 
     def wake(self) -> None:
         """Something was said of an event, a window or a model has changed, an owner has gone: look now."""
-        with self._more:
-            self._heard, self._due = True, 0.0
-            self._more.notify()
+        self.waiting.nudge()
 
     @property
     def queued(self) -> int:
         """Bytes that wait."""
-        return self._size
+        return self.waiting.size
 
     # What its own thread does.
 
@@ -148,14 +123,14 @@ class Engine:
         try:
             while not self._begin():
                 time.sleep(RETRY)
-            while not self._stopped:
+            while not self.waiting.closed:
                 self.round()
             self._end()
         except BaseException as error:  # a defect, and no way to go on: whoever looks after the process must know
             log.exception("the engine has failed")
-            with self._more:
-                self.ready, self.dead, self.trouble = False, True, f"the engine has failed: {error!r}"
-                self._refuse_waiting()
+            self.ready, self.dead, self.trouble = False, True, f"the engine has failed: {error!r}"
+            self.waiting.close()
+            self.waiting.refuse()
 
     def _begin(self) -> bool:
         """Takes over what nobody owns."""
@@ -165,11 +140,11 @@ class Engine:
             self._look_at_windows()
             self.lease.bury()
             self.owned.take_free()
-            self.ready, self.trouble = True, ""
+            self.ready, self.trouble, self._began = True, "", time.time_ns()
             return True
         except StoreError as error:
             self._failed(error)
-            return self._stopped
+            return self.waiting.closed
 
     def round(self) -> None:
         """All stages, in order; an error answers all that wait, and nothing of it is done."""
@@ -183,9 +158,7 @@ class Engine:
             self._lost(error)
         except StoreError as error:
             self._failed(error)
-        except (
-            Exception
-        ) as error:  # a defect: nothing of this round is acknowledged, and all is made again from the log
+        except Exception as error:  # a defect: what is not acknowledged is refused, and all is made again from the log
             log.exception("a round has failed")
             self._refuse_all(Refusal(503, "failed", f"the service has failed: {error}", retry=RETRY))
             self._again()
@@ -194,36 +167,25 @@ class Engine:
 
     def gather(self) -> None:
         """What waits, as far as one round takes it."""
-        with self._more:
-            idle = not self._waiting and not self._heard and not self.owned.outcome and not self._stopped
-            if idle:
-                self._more.wait(max(self._due - time.monotonic(), 0.0))
-            taken, size = self._round.tickets, 0
-            while self._waiting and size < MOST_AT_ONCE:
-                ticket = self._waiting.popleft()
-                taken.append(ticket)
-                size += ticket.item.size
-            self._size -= size
-            heard, self._heard = self._heard, False
-        due = time.monotonic() >= self._due
-        if due:
+        self._round.tickets, nudged = self.waiting.take(None if self.owned.outcome else self._due)
+        if nudged or time.monotonic() >= self._due:
             self._due = time.monotonic() + TICK
-        if heard or due:
-            self._look(due)
+            self._look()
         self._round.at = time.time_ns()
 
-    def _look(self, due: bool) -> None:
+    def _look(self) -> None:
         """At all that is no row."""
-        if due:
-            if self.lease.bury() or not self.upkeep.rounds % EVERY_FEW:
-                self.owned.take_free()
-            self.owned.look()
-            self._flush()
-            self.upkeep.work()
-        changed = [one.name for one in self.models.refresh()]
-        if changed:
+        if self.lease.bury() or not self.upkeep.rounds % EVERY_FEW:
+            self.owned.take_free()
+        self.owned.look()
+        self._flush()
+        self.upkeep.work()
+        self._changed |= {one.name for one in self.models.refresh()}
+        if self._changed:
             self.import_words()
-            self.owned.changed(changed)
+            self.owned.changed(self._changed)
+            self._changed = set()
+        self.owned.mend()
         self.owned.listen()
         self._look_at_windows()
 
@@ -253,15 +215,22 @@ class Engine:
             waiting = entity.assembler
             if waiting is None or not waiting.waiting or entity.heard is None:
                 continue
-            if now - entity.heard > 1e9 * (waiting.grace + waiting.period):
+            if now - max(entity.heard, self._began) > 1e9 * (waiting.grace + waiting.period):
                 self._round.tickets.append(Ticket(Values(entity.name, entity.model, (), flush=True)))
 
     def claim(self) -> None:
         """Entities that come for the first time become ours; those of others are refused, with the owner's address."""
         wanted = {one.item.entity: one.item.model for one in self._round.tickets}
-        new = [name for name in wanted if name not in self.owned.entities]
-        if not new:
-            return
+        new = [name for name in wanted if name not in self.owned.entities and name not in self.owned.unloaded]
+        if new:
+            self._claim({name: wanted[name] for name in new})
+        for name in wanted:
+            if name in self.owned.unloaded:
+                text = f"entity {name!r} cannot be judged: {self.owned.unloaded[name].why}"
+                self._refuse(name, Refusal(503, "not-judged", text, retry=MEND_AFTER))
+
+    def _claim(self, wanted: dict[str, str]) -> None:
+        new = list(wanted)
         with self.store.read() as connection:
             known, owners = rows_log.known(connection, new), self.lease.owners(connection, new)
             room = self.settings.most_entities - rows_log.number(connection)
@@ -283,43 +252,18 @@ class Engine:
     def draft(self) -> None:
         """What is new, entity by entity, in the order it came."""
         this = self._round
+        by_entity: dict[str, list[Ticket]] = {}
         for ticket in this.tickets:
-            item, entity = ticket.item, self.owned.entities[ticket.item.entity]
-            if item.model != entity.model:
-                text = f"entity {item.entity!r} belongs to model {entity.model!r}; got rows for {item.model!r}"
-                ticket.refuse(Refusal(409, "other-model", text))
+            by_entity.setdefault(ticket.item.entity, []).append(ticket)
+        for name, tickets in by_entity.items():
+            draft, answered = self.drafting.draft(self.owned.entities[name], tickets, this.at)
+            if not answered:
                 continue
-            if isinstance(item, Batch) and item.values.shape[1] != len(self.models[item.model].model.channels):
-                ticket.refuse(Refusal(409, "model-changed", "the model has other channels now: send it again"))
-                continue
-            draft = this.drafts.setdefault(item.entity, Draft(entity, self._times_within))
-            taken = draft.take(item) if isinstance(item, Batch) else self._assemble(draft, item)
-            this.receipts.append((ticket, taken))
-        for draft in this.drafts.values():
+            this.drafts[name] = draft
+            this.receipts += answered
             chunk = draft.chunk(self.owned.groups[draft.entity.model].words, this.at)
             if chunk is not None:
                 this.chunks.append(chunk)
-
-    def _assemble(self, draft: Draft, item: Values) -> ValuesReceipt:
-        model, before = self.models[item.model].model, draft.assembler or draft.entity.assembler
-        if draft.assembler is None:
-            assert model.period is not None  # asked before it was put into the queue
-            fresh = Assembler(model.channels, model.period, self.settings.grace)
-            draft.assembler = fresh if before is None else before.copy()
-        assembler = draft.assembler
-        late, rows = assembler.late, list[Assembled]()
-        for channel, value, moment in item.values:
-            rows += assembler.take(channel, value, moment)
-        if item.flush:
-            rows += assembler.flush()
-        if rows:
-            values, times = np.stack([one.values for one in rows]), np.array([one.time for one in rows])
-            draft.take(Batch(item.entity, item.model, values, times))
-        late = assembler.late - late
-        return ValuesReceipt(len(item.values) - late, late, len(rows), assembler.waiting)
-
-    def _times_within(self, entity: int, least: int, most: int) -> tuple[Any, int]:
-        return rows_log.times_within(self.store, entity, least, most)
 
     def write(self) -> None:
         """One transaction: the lease is renewed, or nothing is written."""
@@ -334,12 +278,20 @@ class Engine:
         self._renewed = time.monotonic()
         self.metrics.commit.observe(time.perf_counter() - began)
         if outcome:
-            outcome.written()
-            self.told()
+            self._written()
+
+    def _written(self) -> None:
+        """What came of rows is on the disk: others may know."""
+        learnt = self.owned.outcome.written()
+        self.told()
+        for model, word in learnt:
+            self.learnt(model, word)
+        if learnt:
+            self.wake()  # streams heed it from the next row on
 
     def parts(self, this: Round) -> Iterable[Callable[[Any], None]]:
         """What is written, in order."""
-        heads = [_head(draft, this.at) for draft in this.drafts.values()]
+        heads = [draft.head(this.at) for draft in this.drafts.values()]
         return (
             self.lease.renew,
             lambda connection: self.owned.outcome.write(self.store, connection),
@@ -371,12 +323,6 @@ class Engine:
                 ticket.refuse(error)
         self._round.tickets = [one for one in self._round.tickets if one.item.entity != entity]
 
-    def _refuse_waiting(self) -> None:
-        while self._waiting:
-            self._waiting.popleft().refuse(
-                Refusal(503, "stopping", "the service has ended: send it again", retry=RETRY)
-            )
-
     def _refuse_all(self, error: Refusal) -> None:
         for ticket in self._round.tickets:
             ticket.refuse(error)
@@ -389,8 +335,7 @@ class Engine:
         self.metrics.failures.inc()
         status, kind = (507, "store-full") if error.full else (503, "store-away")
         self._refuse_all(Refusal(status, kind, "the store takes nothing now: send it again later", retry=5 * RETRY))
-        with self._more:
-            self._more.wait(0.2)
+        self.waiting.pause(0.2)
 
     def _lost(self, error: LeaseLostError) -> None:
         log.warning("%s: starting anew", error)
@@ -400,36 +345,22 @@ class Engine:
         self._begin()
 
     def _again(self) -> None:
-        """Makes all that is ours from the store anew."""
-        names = list(self.owned.entities)
+        """Makes all that is ours from the store anew; what cannot be made is left aside."""
+        names = [*self.owned.entities, *self.owned.unloaded]
         self.owned.drop()
         with contextlib.suppress(StoreError):
             self._look_at_windows()
-            self.owned.claim(names)
+            self.owned.claim_some(names)
 
     def _end(self) -> None:
         """The last snapshots, and nothing is ours any more."""
-        with self._more:
-            self._refuse_waiting()
+        self.waiting.refuse()
         try:
             self.owned.snap_all()
             with self.store.write() as connection:
                 self.lease.renew(connection)
                 self.owned.outcome.write(self.store, connection)
+            self._written()
             self.lease.end()
         except StoreError as error:
             log.error("the end could not be written; the log will be replayed: %s", error)
-
-
-def _head(draft: Draft, at: int) -> dict[str, Any]:
-    """How far the log of an entity has come."""
-    entity: Entity = draft.entity
-    assembler = draft.assembler or entity.assembler
-    return {
-        "one": entity.id,
-        "logged": draft.logged,
-        "newest": draft.newest,
-        "sequence": draft.sequence,
-        "heard": at,
-        "assembler": None if assembler is None else orjson.dumps(assembler.state()).decode(),
-    }

@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from ..live.assemble import Assembler
 from ..live.journal import Journal
 from ..live.silence import Silence
 from ..results import Health
-from .rows import NEVER, Batch, Chunk, Receipt
+from .rows import NEVER, Batch, Chunk, Receipt, columns_of
 
-__all__ = ["Draft", "Entity", "Status"]
+__all__ = ["Draft", "Entity", "Status", "tied"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -115,7 +116,7 @@ class Draft:
             return keep, self._late(batch.times[keep])
         times = batch.times
         newest = NEVER if self.newest is None else self.newest
-        if int(times[0]) > newest and bool((np.diff(times) > 0).all()):
+        if int(times[0]) > newest and bool((times[1:] > times[:-1]).all()):
             return None, 0
         timed = times[times != NEVER]
         if not len(timed):
@@ -155,3 +156,21 @@ class Draft:
         entity.logged, entity.newest, entity.sequence = self.logged, self.newest, self.sequence
         if self.assembler is not None:
             entity.assembler = self.assembler
+
+    def head(self, at: int) -> dict[str, Any]:
+        """How far the log of the entity (`one`) will have come."""
+        assembler = self.assembler or self.entity.assembler
+        kept = None if assembler is None else orjson.dumps(assembler.state() | tied(assembler)).decode()
+        return {
+            "one": self.entity.id,
+            "logged": self.logged,
+            "newest": self.newest,
+            "sequence": self.sequence,
+            "heard": at,
+            "assembler": kept,
+        }
+
+
+def tied(assembler: Assembler) -> dict[str, Any]:
+    """What ties values that wait to a model."""
+    return {"columns": columns_of(tuple(assembler.channels)), "period": assembler.period}

@@ -84,7 +84,9 @@ class Feed:
     async def _follow(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), LOOK)
+                # Not `wait_for`: in Python 3.11 it forgets that it was cancelled where the news come at that moment.
+                async with asyncio.timeout(LOOK):
+                    await self._news.wait()
             self._news.clear()
             with contextlib.suppress(StoreError):  # the engine says so
                 while found := await run_in_threadpool(self._read, self.seq):

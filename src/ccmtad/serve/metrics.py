@@ -28,6 +28,10 @@ class Metrics:
         made: Any = {"registry": self.registry}
         self.rows = Counter("ccmtad_rows", "Rows acknowledged, by what became of them.", ["what"], **made)
         self.values = Counter("ccmtad_values", "Single values, by what became of them.", ["what"], **made)
+        self.pushed = Counter(
+            "ccmtad_pushed_values", "Values that other programs pushed, by protocol and what became of them.",
+            ["protocol", "what"], **made,
+        )  # fmt: skip
         self.refused = Counter("ccmtad_queue_full", "Requests refused because the queue was full.", **made)
         self.failures = Counter("ccmtad_store_failures", "Rounds that the store did not take.", **made)
         self.commit = Histogram("ccmtad_commit_seconds", "Of one transaction of the engine.", buckets=QUICK, **made)
@@ -65,6 +69,7 @@ class Metrics:
         else:
             self.values.labels("accepted").inc(receipt.accepted)
             self.values.labels("late").inc(receipt.late)
+            self.values.labels("ahead").inc(receipt.ahead)
             self.rows.labels("assembled").inc(receipt.rows)
 
     def stepped(self, rows: int, seconds: float) -> None:
@@ -72,9 +77,14 @@ class Metrics:
         self.judged.inc(rows)
         self.step.observe(seconds / rows)
 
-    def watch(self, entities: Callable[[], Iterable[Entity]], opened: Callable[[], dict[str, int]]) -> None:
+    def watch(
+        self,
+        entities: Callable[[], Iterable[Entity]],
+        opened: Callable[[], dict[str, int]],
+        not_judged: Callable[[], int],
+    ) -> None:
         """How entities stand is read when it is asked for."""
-        self.registry.register(_Standing(entities, opened))
+        self.registry.register(_Standing(entities, opened, not_judged))
 
     def watch_alerts(self, counts: Callable[[], Counts]) -> None:
         """What fires, what waits for webhooks and what was given up is read when it is asked for."""
@@ -86,8 +96,13 @@ class Metrics:
 
 
 class _Standing(Collector):
-    def __init__(self, entities: Callable[[], Iterable[Entity]], opened: Callable[[], dict[str, int]]) -> None:
-        self.entities, self.opened = entities, opened
+    def __init__(
+        self,
+        entities: Callable[[], Iterable[Entity]],
+        opened: Callable[[], dict[str, int]],
+        not_judged: Callable[[], int],
+    ) -> None:
+        self.entities, self.opened, self.not_judged = entities, opened, not_judged
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         return []
@@ -102,6 +117,10 @@ class _Standing(Collector):
         )
         there = list(self.entities())
         number = GaugeMetricFamily("ccmtad_entities", "Entities of this process.", len(there))
+        not_judged = GaugeMetricFamily(
+            "ccmtad_entities_not_judged", "Entities of this process that cannot be judged; /healthz says why.",
+            self.not_judged(),
+        )  # fmt: skip
         left_out = GaugeMetricFamily(
             "ccmtad_entities_without_metrics", "Entities without metrics of their own: the newest of too many.",
             max(len(there) - MOST_ENTITIES, 0),
@@ -118,7 +137,7 @@ class _Standing(Collector):
         counts = GaugeMetricFamily("ccmtad_open_events", "Events that go on.", labels=["kind"])
         for kind, opened in self.opened().items():
             counts.add_metric([kind], float(opened))
-        yield from (ratio, alarm, health, rows, heard, number, left_out, counts)
+        yield from (ratio, alarm, health, rows, heard, number, not_judged, left_out, counts)
 
 
 class _Outbox(Collector):

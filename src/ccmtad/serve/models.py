@@ -18,7 +18,7 @@ from .names import is_model_name
 from .store.store import Store
 from .store.tables import models
 
-__all__ = ["Loaded", "Models"]
+__all__ = ["Bad", "Loaded", "Models"]
 
 log = logging.getLogger("ccmtad")
 
@@ -53,13 +53,21 @@ class Loaded:
         return sum(array.nbytes for array in arrays.values()) + 4_096  # and the objects around it
 
 
+@dataclass(frozen=True)
+class Bad:
+    """A model that is left out."""
+
+    version: int
+    why: str
+
+
 class Models:
     """What can be asked for by name. A name is looked up here, and never becomes a path."""
 
     def __init__(self, folder: Path | None, store: Store) -> None:
         self.folder, self.store = folder, store
         self.loaded: dict[str, Loaded] = {}
-        self.bad: dict[str, str] = {}  # why a file is left out
+        self.bad: dict[str, Bad] = {}
         if folder is not None and not folder.is_dir():
             raise FileError(f"models must be a folder; got {str(folder)!r}")
         self.refresh()
@@ -81,13 +89,14 @@ class Models:
         changed = []
         for name, version, path in self._there():
             known = self.loaded.get(name)
-            if (known is not None and known.version == version) or self.bad.get(name) == f"{version}":
+            bad = self.bad.get(name)
+            if version in (None if known is None else known.version, None if bad is None else bad.version):
                 continue
             try:
                 made = _load(name, self._data(name, path), version, path)
             except (CcmtadError, OSError) as error:  # being written, or broken: what was there goes on
                 log.warning("model %r cannot be used: %s", name, error)
-                self.bad[name] = f"{version}"
+                self.bad[name] = Bad(version, str(error))
                 continue
             self.bad.pop(name, None)
             self.loaded[name] = made

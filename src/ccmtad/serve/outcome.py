@@ -16,7 +16,7 @@ from .group import Judged
 from .rows import ALARM, READY
 from .store import log, notices
 from .store.log import Snapshot
-from .store.notices import Told
+from .store.notices import Learnt, Told
 from .store.store import Store
 from .store.tables import entities
 from .windows import Window, silencing
@@ -33,6 +33,7 @@ class Outcome:
     scores: list[dict[str, Any]] = field(default_factory=list)
     heads: dict[int, dict[str, Any]] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    learnt: list[Learnt] = field(default_factory=list)  # in the transaction that is under way
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.told or self.snapshots)
@@ -40,17 +41,26 @@ class Outcome:
     def write(self, store: Store, connection: Connection) -> None:
         """Everything, in a transaction that has begun."""
         log.save_scores(connection, self.scores)
-        notices.save(store, connection, self.told)
+        self.learnt = notices.save(store, connection, self.told)
         if self.heads:
             columns: dict[str, Any] = {name: bindparam(name) for name in ("stepped", "status")}
             heads = [{"one": one, **head} for one, head in self.heads.items()]
             connection.execute(update(entities).where(entities.c.id == bindparam("one")).values(columns), heads)
         log.save_snapshots(store, connection, self.snapshots.values())
 
-    def written(self) -> None:
-        """It is on the disk."""
+    def written(self) -> list[Learnt]:
+        """It is on the disk; which words learnt the end of their events."""
         for kept in (self.told, self.scores, self.heads, self.snapshots):
             kept.clear()
+        learnt, self.learnt = self.learnt, []
+        return learnt
+
+    def forget(self, entity: int) -> None:
+        """What has come of an entity: it will be made again."""
+        self.told = [one for one in self.told if one.entity != entity]
+        self.scores = [one for one in self.scores if one["entity"] != entity]
+        self.heads.pop(entity, None)
+        self.snapshots.pop(entity, None)
 
     def judged(self, entity: Entity, judged: Judged, threshold: float, health: Health) -> None:
         """A chunk of an entity has been judged."""

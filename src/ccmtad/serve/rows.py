@@ -1,6 +1,8 @@
 """Rows on their way: as a request brings them, as the log keeps them, and what came of them."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..record import NEVER
 
-__all__ = ["ALARM", "NEVER", "READY", "ROW", "Batch", "Chunk", "Receipt", "packed", "unpacked"]
+__all__ = ["ALARM", "NEVER", "READY", "ROW", "Batch", "Chunk", "Receipt", "columns_of", "packed", "unpacked"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +26,7 @@ class Batch:
 
     entity: str
     model: str
+    channels: tuple[str, ...]  # of the model when they were read
     values: Floats  # (rows, channels), NaN where missing
     times: Ints  # (rows,) nanoseconds; NEVER where a row has none
     sequence: int | None = None  # of its first row; the others count up from there
@@ -83,3 +86,9 @@ def unpacked(row: Any) -> Chunk:
     times = np.full(row.rows, NEVER) if row.times is None else np.frombuffer(row.times, "<i8").astype(np.int64)
     values = np.frombuffer(row.data, "<f8").astype(np.float64).reshape(row.rows, -1)
     return Chunk(row.entity, row.first, values, times, row.words, row.at)
+
+
+@lru_cache(maxsize=256)
+def columns_of(channels: tuple[str, ...]) -> str:
+    """A checksum of the channels of rows, in their order: rows of other columns are not for the same model."""
+    return hashlib.sha256("\0".join(channels).encode()).hexdigest()[:16]

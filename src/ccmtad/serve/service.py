@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sqlalchemy import func, select
@@ -41,12 +42,16 @@ class Service:
         self.metrics = Metrics()
         self.feed = Feed(self.store)
         self.lease = Lease(self.store, settings.url, settings.lease)
-        self.engine = Engine(settings, self.store, self.models, self.lease, self.metrics, self.feed.wake)
-        self.metrics.watch(self.engine.owned.all, self.open_events)
+        self.engine = Engine(
+            settings, self.store, self.models, self.lease, self.metrics, self.feed.wake, self._keep_in_file_later
+        )
+        owned = self.engine.owned
+        self.metrics.watch(owned.all, self.open_events, lambda: len(owned.unloaded))
         self.alerting = Alerting(settings, self.store, self.lease, self.metrics)
         self.open_streams = 0  # server-sent event streams
         self.stopping = False
         self._files = threading.Lock()  # one writes a model's file at a time
+        self._later = ThreadPoolExecutor(1, "ccmtad-files")  # what the engine does not wait for
         self._of: dict[str, str] = {}  # model of an entity
 
     async def start(self) -> None:
@@ -61,6 +66,7 @@ class Service:
         await self.feed.stop()
         await self.alerting.stop()
         self.engine.stop()
+        self._later.shutdown()
         self.store.close()
 
     def known(self, entity: str, asked: str | None) -> Loaded | None:
@@ -105,6 +111,9 @@ class Service:
         except CcmtadError as error:
             log.warning("what was said of %r is kept in the store, not in the model's file: %s", verdict.event, error)
 
+    def _keep_in_file_later(self, name: str, verdict: Verdict) -> None:
+        self._later.submit(self.keep_in_file, name, verdict)
+
     def open_events(self) -> dict[str, int]:
         """How many go on, by kind."""
         with self.store.read() as connection:
@@ -137,3 +146,8 @@ class Service:
         self.metrics.ready.set(engine.ready and not engine.trouble)
         self.metrics.queue.set(engine.queued)
         return {"ready": engine.ready and not engine.trouble, "trouble": engine.trouble, "queued": engine.queued}
+
+    def left_out(self) -> dict[str, dict[str, str]]:
+        """Entities of this process that cannot be judged, and models that cannot be used, each with the reason."""
+        entities = {name: one.why for name, one in dict(self.engine.owned.unloaded).items()}
+        return {"entities": entities, "models": {name: one.why for name, one in dict(self.models.bad).items()}}

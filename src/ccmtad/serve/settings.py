@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SettingError
+from ..live.labels import DROP_LABELS, ENTITY_LABELS
 
 __all__ = ["ServeSettings"]
 
@@ -35,6 +36,9 @@ class ServeSettings:
     snapshot_rows: int = 2_000  # rows of an entity between two snapshots
     silence: float = 60.0  # least seconds without a row that are told; 0: never
     grace: float = 5.0  # seconds that single values may be late
+    ahead: float = 300.0  # seconds that they may be ahead of the clock here; 0: any
+    entity_labels: tuple[str, ...] = ENTITY_LABELS  # of pushed values: the first that is there names the entity
+    drop_labels: tuple[str, ...] = DROP_LABELS  # that are no part of a tag
     alertmanagers: tuple[str, ...] = ()  # URLs
     alert_interval: float = 60.0  # seconds between two times that an Alertmanager is told of an open event
     critical: float = 10.0  # severity from which an alert is critical, and not a warning
@@ -56,6 +60,7 @@ class ServeSettings:
             ("snapshot_rows", self.snapshot_rows >= 1, "must be at least 1"),
             ("silence", self.silence >= 0.0, "must not be negative"),
             ("grace", self.grace >= 0.0, "must not be negative"),
+            ("ahead", self.ahead >= 0.0, "must not be negative"),
             ("alert_interval", self.alert_interval >= 0.1, "must be at least 0.1 seconds"),
             ("critical", self.critical > 0.0, "must be above 0"),
             ("webhook_attempts", self.webhook_attempts >= 1, "must be at least 1"),

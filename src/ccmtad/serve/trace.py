@@ -120,7 +120,7 @@ def _channels(
     if names is None:
         far = np.nan_to_num(np.abs(values[begin:] - expected)[-RECENT:] / unit).mean(axis=0)
         names = [model.channels[i] for i in np.argsort(-far, kind="stable")[:FARTHEST]]
-    reach = unit * np.sqrt(milder.calibration.quiet)
+    reach = milder.reach
     _, at, of = np.intersect1d(places, there[begin:], assume_unique=True, return_indices=True)
     drawn = []
     for name in names:

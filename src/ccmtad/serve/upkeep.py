@@ -6,7 +6,7 @@ By when it came, not by the times of the rows: history that is sent today stays 
 import logging
 import time
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 
 from .settings import ServeSettings
 from .store import log as rows_log
@@ -42,6 +42,7 @@ class Upkeep:
         with self.store.write() as connection:
             old = select(events.c.id).where(events.c.final.is_(True), events.c.at < told)
             # What was dismissed stays dismissed: such words are kept for as long as their model.
-            connection.execute(delete(words).where(words.c.event.in_(old), words.c.verdict.is_(None)))
             connection.execute(delete(notices).where(notices.c.event.in_(old), notices.c.at < told))
             connection.execute(delete(events).where(events.c.final.is_(True), events.c.at < told))
+            gone = ~exists().where(events.c.id == words.c.event)  # said when its event had just gone
+            connection.execute(delete(words).where(gone, words.c.verdict.is_(None)))

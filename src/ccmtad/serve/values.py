@@ -30,3 +30,4 @@ class ValuesReceipt:
     late: int  # values whose row was made already: left out
     rows: int  # that are whole now
     waiting: int  # rows that wait for more
+    ahead: int = 0  # values stamped too far ahead of the clock of the service: left out

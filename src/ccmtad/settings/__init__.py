@@ -42,7 +42,12 @@ def _setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every choice the method leaves open. Defaults are the `default` preset."""
+    """Every choice the method leaves open. Defaults are the `default` preset.
+
+    Example:
+        settings = Settings(budget="1/week", window=48)
+        print(settings.width)
+    """
 
     budget: str = _setting("1/10000 rows", None, 'acceptable false alarms: "1/10000 rows", "1/week"')
     threshold: float | Literal["auto"] = _setting(
@@ -168,7 +173,8 @@ class Settings:
         paper="everything",
     )
     extremes: bool = _setting(
-        True, FLAG, "whether one row alarms where a channel is far beyond anything seen: its error, value or step",
+        True, FLAG,
+        "whether one row alarms where a channel is far beyond anything seen: its error, value, step, or how far astray",
         study=True, paper=False,
     )  # fmt: skip
     signals: bool = _setting(
@@ -230,7 +236,21 @@ class Settings:
         object.__setattr__(self, "adapt", self.settle > 0 or self.drift > 0)
 
     def but(self, **change: Any) -> Self:
-        """These settings with some changed."""
+        """These settings with some changed.
+
+        Args:
+            change: settings by name.
+
+        Returns:
+            Other settings.
+
+        Raises:
+            SettingError: where one breaks its rule.
+
+        Example:
+            settings = Settings().but(window=48)
+            print(settings.window)
+        """
         kept = asdict(self)
         if "adapt" in change:
             kept = {name: value for name, value in kept.items() if name not in ADAPTING}
@@ -244,7 +264,21 @@ class Settings:
         return self.window if self.hold is None else self.hold
 
     def rows_per_alarm(self, period: float | None) -> float:
-        """The budget in rows, `period` seconds apart; of no account, so infinite, where the threshold is given."""
+        """The budget in rows.
+
+        Args:
+            period: seconds between rows; None where times are unknown.
+
+        Returns:
+            Mean rows between false alarms; infinite, for of no account, where the threshold is given.
+
+        Raises:
+            SettingError: where the budget is per time, and times are unknown.
+
+        Example:
+            settings = Settings(budget="1/day")
+            print(settings.rows_per_alarm(period=60.0))
+        """
         return Budget.parse(self.budget).rows_per_alarm(period) if self.threshold == "auto" else float("inf")
 
     @property
@@ -254,7 +288,22 @@ class Settings:
 
     @classmethod
     def of(cls, preset: str = "default", **given: Any) -> Self:
-        """The settings of a preset, with those given (and not None) put over it."""
+        """The settings of a preset, with those given (and not None) put over it.
+
+        Args:
+            preset: "default" or "paper".
+            given: settings by name.
+
+        Returns:
+            All settings.
+
+        Raises:
+            SettingError: where one is unknown or breaks its rule.
+
+        Example:
+            settings = Settings.of("paper", window=48)
+            print(settings.tail)
+        """
         if not isinstance(preset, str) or preset not in PRESETS:
             raise SettingError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {got(preset)}")
         cls.known(given)
@@ -269,14 +318,39 @@ class Settings:
 
     @classmethod
     def known(cls, given: Iterable[str]) -> None:
-        """An unknown name is an error that lists the others."""
+        """Whether these are settings.
+
+        Args:
+            given: names.
+
+        Raises:
+            SettingError: where one is not; it lists the others.
+
+        Example:
+            Settings.known(["window", "budget"])
+            print("all known")
+        """
         for name in given:
             if name not in _DEFAULTS:
                 raise SettingError(f"{name} is not a setting; the settings are {', '.join(sorted(_DEFAULTS))}")
 
     @staticmethod
     def read(pairs: Iterable[str]) -> dict[str, Any]:
-        """Settings from texts like "width=128": numbers, true, false and null where they read as such."""
+        """Settings from texts like "width=128": numbers, true, false and null where they read as such.
+
+        Args:
+            pairs: texts.
+
+        Returns:
+            Values by name, not checked yet.
+
+        Raises:
+            SettingError: where one has no "=".
+
+        Example:
+            given = Settings.read(["width=128", "budget=1/week"])
+            print(Settings.of(**given).width)
+        """
         found: dict[str, Any] = {}
         for pair in pairs:
             name, equals, text = pair.partition("=")
@@ -289,12 +363,34 @@ class Settings:
         return found
 
     def to_json(self) -> str:
-        """One JSON object; `from_json` reads it back."""
+        """One JSON object; `from_json` reads it back.
+
+        Returns:
+            Its text.
+
+        Example:
+            text = Settings().to_json()
+            print(Settings.from_json(text) == Settings())
+        """
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The settings written by `to_json`."""
+        """The settings written by `to_json`.
+
+        Args:
+            text: one JSON object.
+
+        Returns:
+            The settings.
+
+        Raises:
+            SettingError: where it is none, or a setting breaks its rule.
+
+        Example:
+            settings = Settings.from_json('{"window": 48}')
+            print(settings.window)
+        """
         try:
             return cls.of(**json.loads(text))
         except (json.JSONDecodeError, TypeError) as error:
@@ -302,12 +398,40 @@ class Settings:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Reads a TOML file of settings; a `preset` key fills the rest."""
+        """Reads a TOML file of settings; a `preset` key fills the rest.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The settings.
+
+        Raises:
+            SettingError: where it cannot be read, or a setting breaks its rule.
+
+        Example:
+            settings = Settings.from_toml("settings.toml")
+            print(settings.budget)
+        """
         return cls.of(**cls.table(path))
 
     @staticmethod
     def table(path: str | Path) -> dict[str, Any]:
-        """The names and values of a TOML file, as they stand there."""
+        """The names and values of a TOML file, as they stand there.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            Values by name, not checked yet.
+
+        Raises:
+            SettingError: where it cannot be read.
+
+        Example:
+            given = Settings.table("settings.toml")
+            print(Detector(**given).settings.window)
+        """
         try:
             return tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:

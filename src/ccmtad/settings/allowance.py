@@ -15,7 +15,12 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_
 
 @dataclass(frozen=True)
 class Budget:
-    """How often a false alarm is acceptable: `alarms` per `span` rows, or per `span` seconds."""
+    """How often a false alarm is acceptable: `alarms` per `span` rows, or per `span` seconds.
+
+    Example:
+        budget = Budget.parse("2/day")
+        print(budget.alarms, budget.span, budget.unit)
+    """
 
     alarms: float
     span: float
@@ -23,7 +28,21 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads "1/10000 rows", "1/week", "2/day" or "1/12 hours"."""
+        """Reads "1/10000 rows", "1/week", "2/day" or "1/12 hours".
+
+        Args:
+            text: a number of alarms, a slash, a span.
+
+        Returns:
+            The budget.
+
+        Raises:
+            SettingError: where it does not read so.
+
+        Example:
+            budget = Budget.parse("1/week")
+            print(budget.span)
+        """
         grouped = r"\d{1,3}(?:[,_]\d{3})+(?:\.\d+)?|[\d.]*"  # 10,000 is a number; 1,5 might be two
         match = re.fullmatch(
             rf"\s*([\d.]+)\s*/\s*({grouped})\s*([a-z]+?)s?\s*", text if isinstance(text, str) else "", re.IGNORECASE
@@ -45,7 +64,21 @@ class Budget:
         return cls(alarms, span * SECONDS[unit], "seconds")
 
     def rows_per_alarm(self, period: float | None) -> float:
-        """Mean rows between false alarms; `period` is the seconds between rows, None when times are unknown."""
+        """The budget in rows.
+
+        Args:
+            period: seconds between rows; None where times are unknown.
+
+        Returns:
+            Mean rows between false alarms.
+
+        Raises:
+            SettingError: where it is per time, and times are unknown; where it allows an alarm in every other row.
+
+        Example:
+            budget = Budget.parse("1/week")
+            print(budget.rows_per_alarm(period=60.0))
+        """
         if self.unit == "rows":
             rows = self.span / self.alarms
         elif period is None:

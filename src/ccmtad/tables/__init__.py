@@ -4,7 +4,8 @@ How a line is cut, what is a number and what is a time are the same for a whole 
 followed one read line by line (`ccmtad.live`): a test gives the same files to both.
 """
 
-from .read import read
+from .read import Loaded, load, read
 from .reading import LARGEST, Reading
+from .split import split
 
-__all__ = ["LARGEST", "Reading", "read"]
+__all__ = ["LARGEST", "Loaded", "Reading", "load", "read", "split"]

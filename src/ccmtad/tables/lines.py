@@ -2,15 +2,20 @@
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import ChannelError, InputError
-from ..wording import some
-from .dialect import Dialect, as_text, decoded
+from ..frame import Others
+from ..wording import some, stamp
+from ..zones import Clock
+from .dialect import Dialect, as_text, decoded, is_units
+from .long import looks_long
 from .reading import Reading
-from .times import HOW, check_epoch, is_moment, moment, time_column
+from .times import DATED, HOW, ambiguous, check_epoch, day_first, is_moment, time_column, written
 
 __all__ = ["BadLineError", "Parser", "Row"]
 
@@ -19,6 +24,7 @@ KINDS = {
     b"[": "a JSON array", b"CCMTAD": "a file that ccmtad wrote",
 }  # fmt: skip
 NOTES = 100  # different things that are told of
+ABSENT = -1  # the place of a channel that is not there
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class Parser:
     channels: tuple[str, ...]
     named: bool
     how: Reading = field(default_factory=Reading)
+    allow_missing: bool | None = None  # whether channels may be missing, or others there; None: no one can say so
     kind: str = ""  # "csv" or "json", "" before the first line
     dialect: Dialect = field(default_factory=lambda: Dialect(",", None))
     width: int = 0  # cells of a line
@@ -53,13 +60,22 @@ class Parser:
     time: str | int | None = None  # where the time is: a JSON key, or a place in a line
     extra: int | None = None  # a column that is the time if its first cell is one
     rows: bool = False  # whether there was one
+    below: bool = False  # whether the line before was a header, or units below one
     told: set[str] = field(default_factory=set)  # notes are given once
+    pending: list[str] = field(default_factory=list)  # notes for the next row
+    clock: Clock | None = None  # by which times are read that name no zone
+
+    def __post_init__(self) -> None:
+        if self.how.timezone is not None:
+            self.clock = Clock(self.how.timezone)
 
     def first(self, line: bytes) -> Row | None:
         """The first line of a file: a header, or a row."""
         if self.kind:  # of a later file: as any later line, unless it is a header
             text = as_text(line).strip(" \r\n")
-            return None if self.kind == "csv" and text and self._is_header(text) else self.row(line)
+            header = self.kind == "csv" and bool(text) and self._is_header(text)
+            self.below = header
+            return None if header else self.row(line)
         for begin, what in KINDS.items():
             if line.startswith(begin):
                 raise InputError(f"source must be CSV or JSON lines, as plain text in UTF-8; got {what}")
@@ -68,9 +84,9 @@ class Parser:
             return None
         if text.startswith("{"):
             return self._first_object(text)
-        dialect = Dialect.of(text)
+        dialect = Dialect.of(text, self.how.thousands)
         self._fit(dialect, dialect.cells(text))
-        self.kind = "csv"
+        self.kind, self.below = "csv", dialect.header is not None
         return self.row(line) if dialect.header is None else None
 
     def row(self, line: bytes) -> Row | None:
@@ -79,13 +95,18 @@ class Parser:
         if not text:
             return None
         row = self._object(text) if self.kind == "json" else self._cells(text)
-        self.rows = True
-        return row
+        if row is None:
+            return None
+        self.rows, self.below = True, False
+        notes, self.pending = (*self.pending, *row.notes), []
+        return replace(row, notes=notes) if notes else row
 
     def state(self) -> dict[str, Any]:
         """What was learnt about the lines, as JSON knows it."""
-        names = ("kind", "width", "columns", "time", "extra", "rows")
-        return {**{name: getattr(self, name) for name in names}, "dialect": asdict(self.dialect)}
+        names = ("kind", "width", "columns", "time", "extra", "rows", "below")
+        clock = None if self.clock is None else [self.clock.latest, self.clock.before]
+        found = {"dialect": asdict(self.dialect), "clock": clock, "day_first": self.how.day_first}
+        return {**{name: getattr(self, name) for name in names}, **found}
 
     def resume(self, state: dict[str, Any]) -> None:
         """Goes on with what was learnt."""
@@ -94,11 +115,17 @@ class Parser:
         for name in ("kind", "width", "time", "extra", "rows"):
             setattr(self, name, state[name])
         self.columns = tuple(state["columns"])
+        self.below = bool(state.get("below", False))
+        if self.how.day_first is None and state.get("day_first") is not None:
+            self.how = replace(self.how, day_first=bool(state["day_first"]))
+        if self.clock is not None and state.get("clock") is not None:
+            latest, before = (None if moment is None else int(moment) for moment in state["clock"])
+            self.clock.latest, self.clock.before = latest, before
 
     def _is_header(self, text: str) -> bool:
         """Whether the first line of a later file is a header that fits: its columns are taken, in their new order."""
         try:
-            dialect = Dialect.of(text)
+            dialect = Dialect.of(text, self.how.thousands)
         except InputError:
             return False
         if dialect.header is None:
@@ -129,10 +156,10 @@ class Parser:
         if twice:
             raise InputError(f"source must have distinct column names; got {some(twice)} more than once")
         for name in self.how.drop:
-            if name not in names:
+            if name not in names and "drop" not in self.how.kept:
                 raise InputError(f"drop must name columns of source; got {name!r}, and they are {some(names)}")
         names = [name for name in names if name not in self.how.drop]
-        time = time_column(names, self.how.time, self.channels if self.named else (), "source")
+        time = self._time_among(names)
         found = [name for name in names if name != time]
         unnamed = [i for i, name in enumerate(header) if not name]
         extra = unnamed[0] if unnamed and time is None else None
@@ -141,15 +168,31 @@ class Parser:
             if time is None and len(others) == 1 and not unnamed:  # perhaps it holds times
                 extra = header.index(others[0])
                 found.remove(others[0])
-            _check_names(found, self.channels)
-            columns = tuple(header.index(name) for name in self.channels)
+            self._check_names(found)
+            columns = tuple(header.index(name) if name in header else ABSENT for name in self.channels)
         else:
             _check_count(len(found), len(self.channels))
             columns = tuple(header.index(name) for name in found)
         return columns, None if time is None else header.index(time), extra
 
+    def _time_among(self, names: list[str]) -> str | None:
+        time = time_column(names, self.how.time, self.channels if self.named else (), "source", "time" in self.how.kept)
+        tagged = self.how.tag in names and self.how.value in names
+        if self.named and (tagged or looks_long(names, time)) and not set(names) & set(self.channels):
+            raise InputError(
+                "source must hold all channels in every row; got one value a row, a tag and a value: detect reads such "
+                "files whole; to be watched, their rows must be put together first"
+            )
+        return time
+
+    def _check_names(self, found: Collection[str]) -> None:
+        others = Others.of(found, self.channels, "source", allow_missing=self.allow_missing)
+        if others.told:
+            self._tell(self.pending, others.told)
+
     def _by_position(self, cells: list[str]) -> tuple[tuple[int, ...], int | None, None]:
-        if self.how.time is not None or self.how.drop:
+        asked = [name for name in ("time", "drop") if getattr(self.how, name) and name not in self.how.kept]
+        if asked:
             raise InputError("time and drop must name columns of source, which has no header")
         times = [i for i, cell in enumerate(cells) if is_moment(cell, self.how)]
         time = times[0] if len(times) == 1 else None
@@ -157,23 +200,36 @@ class Parser:
         _check_count(len(columns), len(self.channels))
         return columns, time, None
 
-    def _cells(self, text: str) -> Row:
+    def _cells(self, text: str) -> Row | None:
         try:
             cells = self.dialect.cells(text)
         except InputError as error:
             raise BadLineError(str(error)) from error
         if len(cells) != self.width:
             raise BadLineError(f"must have {self.width} cells, as its first line; got {len(cells)}")
+        if self.below and self._is_units(cells):
+            units = some([cell for cell in cells if cell])
+            self._tell(self.pending, f"a row of units below the header is left out: {units}")
+            return None
         if self.extra is not None:
             self._settle_extra(cells[self.extra])
-        when = self._moment(cells[self.time] if isinstance(self.time, int) else None)
-        if self.dialect.separator == "," and not self.how.no_numbers and "_" not in text:
+        notes: list[str] = []
+        when = self._moment(cells[self.time] if isinstance(self.time, int) else None, notes)
+        quick = self.dialect.separator == "," and self.dialect.mark != "," and not self.how.no_numbers
+        if quick and "_" not in text and ABSENT not in self.columns:
             plain = _floats([cells[i] for i in self.columns])
             if plain is not None:
-                return Row(plain, when)
-        notes: list[str] = []
-        values = [self._number(name, cells[i], notes) for name, i in zip(self.channels, self.columns, strict=True)]
+                return Row(plain, when, tuple(notes))
+        values = [
+            math.nan if i == ABSENT else self._number(name, cells[i], notes)
+            for name, i in zip(self.channels, self.columns, strict=True)
+        ]
         return Row(values, when, tuple(notes))
+
+    def _is_units(self, cells: list[str]) -> bool:
+        books, header = self.how.books, self.dialect.header or ()
+        known = any(cell.lower() in books.get(name, {}) for name, cell in zip(header, cells, strict=False))
+        return not known and is_units(cells, self.how)
 
     def _settle_extra(self, cell: str) -> None:
         """The first row tells whether a column that is no channel holds times."""
@@ -182,16 +238,21 @@ class Parser:
         if is_moment(cell, self.how):
             self.time = extra
         elif header[extra]:
-            _check_names([*self.channels, header[extra]], self.channels)
+            there = [name for name, i in zip(self.channels, self.columns, strict=True) if i != ABSENT]
+            self._check_names([*there, header[extra]])
         self.extra = None
 
     def _number(self, name: str, cell: str, notes: list[str]) -> float:
         if cell in self.how.nothing:
             return math.nan
+        book = self.how.books.get(name)
+        if book is not None and cell.lower() in book:
+            return book[cell.lower()]
         try:
             value = self.dialect.number(cell)
         except ValueError:
-            self._tell(notes, f"channel {name!r} has {cell!r}, which is no number: taken as missing")
+            what = "number" if book is None else f"word that was fitted ({', '.join(book)})"
+            self._tell(notes, f"channel {name!r} has {cell!r}, which is no {what}: taken as missing")
             return math.nan
         if not self.dialect.mark and self.dialect.separator != ",":
             mark = "," if "," in cell else "." if "." in cell else ""
@@ -205,7 +266,7 @@ class Parser:
             raise ChannelError(
                 "source must be CSV: this model was fitted on channels without names, and JSON has names"
             )
-        time = time_column(names, self.how.time, self.channels, "source")
+        time = self._time_among(names)
         others = [name for name in names if name not in self.channels and name != time]
         if (
             time is None
@@ -215,21 +276,26 @@ class Parser:
         ):
             time = others.pop()
         if others or not set(names) & set(self.channels):
-            _check_names([name for name in names if name != time], self.channels)
+            self._check_names([name for name in names if name != time])
         self.kind, self.time = "json", time
         row = self._object(text)
         self.rows = True
-        return row
+        notes, self.pending = (*self.pending, *row.notes), []
+        return replace(row, notes=notes) if notes else row
 
     def _object(self, text: str) -> Row:
-        found = _object(text)
+        return self.mapping(_object(text))
+
+    def mapping(self, found: Mapping[str, Any]) -> Row:
+        """What a JSON object, or anything of its kind, says of the channels and the time."""
         notes: list[str] = []
         values = [self._value(name, found.get(name), notes) for name in self.channels]
         for name in found:
             if name not in self.channels and name != self.time and name not in self.how.drop:
                 self._tell(notes, f"key {name!r} is not a fitted channel: left out")
-        when = found.get(self.time) if isinstance(self.time, str) else None
-        return Row(values, self._moment(str(when) if isinstance(when, int | float) else when), tuple(notes))
+        cell = found.get(self.time) if isinstance(self.time, str) else None
+        when = self._moment(str(cell) if isinstance(cell, int | float) else cell, notes)
+        return Row(values, when, tuple(notes))
 
     def _value(self, name: str, value: object, notes: list[str]) -> float:
         if value is None or (isinstance(value, str) and value in self.how.nothing):
@@ -237,25 +303,52 @@ class Parser:
         try:
             if not isinstance(value, int | float | str):
                 raise ValueError(value)
-            number = self.dialect.number(value) if isinstance(value, str) else float(value)
+            book = self.how.books.get(name, {})
+            if isinstance(value, str) and value.strip().lower() in book:
+                return book[value.strip().lower()]
+            number = self.dialect.number(value.strip()) if isinstance(value, str) else float(value)
         except (ValueError, OverflowError):
             self._tell(notes, f"channel {name!r} has {str(value)[:40]!r}, which is no number: taken as missing")
             return math.nan
         return math.nan if number in self.how.no_numbers else number
 
-    def _moment(self, cell: object) -> int | None:
+    def _moment(self, cell: object, notes: list[str]) -> int | None:
         if self.time is None:
             return None
         text = cell.strip() if isinstance(cell, str) else ""
         if not self.rows and self.how.time_format is None:
             check_epoch(text, "source")
+            self._settle_day(text)
         try:
-            return moment(text, self.how)
+            told = written(text, self.how)
+            found = told.moment(self.clock)
+            if self.clock is not None and told.offset is None and (self.clock.doubled or self.clock.skipped):
+                self._tell_of_clock(told.shown, notes)
+            return found
         except (ValueError, InputError):
             if self.rows:
                 raise BadLineError(f"must have a time; got {cell!r}") from None
             rule = f"in {HOW}" if self.how.time_format is None else f"written as {self.how.time_format!r}"
             raise InputError(f"source must have times {rule}; got {cell!r} in its first row") from None
+
+    def _settle_day(self, text: str) -> None:
+        """The first row tells which number of a time is the day, where no one has said so."""
+        match = DATED.fullmatch(text)
+        if match is None or self.how.day_first is not None:
+            return
+        first = day_first(int(match[1]), int(match[3]))
+        if first is None and max(int(match[1]), int(match[3])) <= 12:
+            raise ambiguous(text, "source")
+        self.how = replace(self.how, day_first=first)
+
+    def _tell_of_clock(self, shown: int, notes: list[str]) -> None:
+        assert self.clock is not None
+        day = stamp(np.datetime64(shown, "ns"))[:10]
+        if self.clock.doubled:
+            told = "show some times twice: the order of the rows tells which"
+        else:
+            told = "never show some of these times: is the time zone right?"
+        self._tell(notes, f"on {day} clocks of {self.how.timezone} {told}")
 
     def _tell(self, notes: list[str], note: str) -> None:
         if note not in self.told and len(self.told) < NOTES:
@@ -279,14 +372,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadLineError(f"must be a JSON object; got {text[:40]!r}")
     return found
-
-
-def _check_names(found: Collection[str], channels: tuple[str, ...]) -> None:
-    missing = [name for name in channels if name not in found]
-    extra = [name for name in found if name not in channels]
-    if missing or extra:
-        parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
-        raise ChannelError(f"source must have the channels of the fitted data; {'; '.join(parts)}")
 
 
 def _check_count(found: int, fitted: int) -> None:

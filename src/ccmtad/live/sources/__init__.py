@@ -15,7 +15,13 @@ Mark = dict[str, Any]  # a place, as JSON knows it, and how to know it again
 class Source(Protocol):
     """Rows, one after the other."""
 
-    left_out: int  # what held no row, in this run
+    @property
+    def left_out(self) -> int:
+        """What held no row, in this run."""
+
+    @property
+    def full(self) -> bool:
+        """Whether little or nothing more comes until what was taken is committed."""
 
     @property
     def trouble(self) -> str:

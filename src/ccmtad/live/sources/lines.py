@@ -53,6 +53,8 @@ class LineSource:
         self.rows = 0  # of all runs
         self.time: int | None = None  # of the last row that had one
 
+    full = False  # lines are kept by who wrote them
+
     @property
     def trouble(self) -> str:
         return self.lines.trouble

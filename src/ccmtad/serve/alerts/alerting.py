@@ -8,13 +8,13 @@ import time
 import httpx
 import orjson
 
+from ...live.alert import Standing, Style, message_of
 from ..lease import Lease
 from ..metrics import Metrics
 from ..settings import ServeSettings
 from ..store import outbox
-from ..store.outbox import Counts, Standing
+from ..store.outbox import Counts
 from ..store.store import Store
-from .alert import Style, message_of
 from .alertmanager import Alertmanager
 from .attempt import Answer, attempt
 from .deliver import Deliveries

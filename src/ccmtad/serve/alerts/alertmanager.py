@@ -15,12 +15,12 @@ import orjson
 from starlette.concurrency import run_in_threadpool
 
 from ...errors import SettingError, StoreError
+from ...live.alert import Alert, Style, alerts_of, distinct
 from ..lease import Lease
 from ..metrics import Metrics
 from ..settings import ServeSettings
 from ..store import outbox
 from ..store.store import Store
-from .alert import Alert, Style, alerts_of
 
 __all__ = ["Alertmanager"]
 
@@ -128,17 +128,3 @@ class Alertmanager:
         except (httpx.HTTPError, OSError) as error:
             return f"{type(error).__name__}: {error}"
         return "" if answer.is_success else f"it answered {answer.status_code}: {answer.text[:200]}"
-
-
-def distinct(alerts: list[Alert]) -> list[Alert]:
-    """One for each set of labels: an event that goes on hides those before it that had the same ones and are over."""
-    found: dict[str, Alert] = {}
-    for alert in alerts:
-        other = found.get(alert.fingerprint)
-        if other is None or _rank(alert) > _rank(other):
-            found[alert.fingerprint] = alert
-    return list(found.values())
-
-
-def _rank(alert: Alert) -> tuple[bool, int]:
-    return alert.ends is None, alert.ends or alert.starts

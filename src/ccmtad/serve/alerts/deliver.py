@@ -17,13 +17,13 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from ...errors import StoreError
+from ...live.alert import Style, message_of
 from ..lease import Lease
 from ..metrics import Metrics
 from ..settings import ServeSettings
 from ..store import outbox
-from ..store.outbox import Letter, Standing
+from ..store.outbox import Letter, read_standing
 from ..store.store import Store
-from .alert import Style, message_of
 from .attempt import Answer, attempt, wait
 from .target import Targets
 from .webhooks import Webhook, Webhooks
@@ -65,7 +65,8 @@ class Deliveries:
             while True:
                 await asyncio.sleep(LEAST)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), max(pause - LEAST, 0.0))
+                    async with asyncio.timeout(max(pause - LEAST, 0.0)):  # `wait_for` may forget a cancellation
+                        await self._news.wait()
                 self._news.clear()
                 try:
                     pause = await self._round()
@@ -95,7 +96,7 @@ class Deliveries:
     async def _send(self, letter: Letter, webhook: Webhook) -> None:
         answer = Answer(None, "it could not be written", 0.0)
         try:
-            body = orjson.dumps(message_of(Standing.read(letter.body), self.style, webhook.name))
+            body = orjson.dumps(message_of(read_standing(letter.body), self.style, webhook.name))
             timeout = self.settings.webhook_timeout
             answer = await attempt(self.client, self._targets, webhook, letter.message, body, timeout)
         except Exception:  # a defect, or a letter that no version wrote: it is a failed attempt

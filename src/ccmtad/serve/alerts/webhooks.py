@@ -4,13 +4,11 @@ import base64
 import secrets
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, select, update
-from standardwebhooks.webhooks import Webhook as Signer
 
-from ... import __version__
+from ...live.signature import signed_headers
 from ..names import check_text
 from ..refusal import Refusal
 from ..store.store import Store
@@ -44,18 +42,10 @@ class Webhook:
 
     def headers(self, message: str, body: bytes, now: float) -> dict[str, str]:
         """Of one attempt, signed as Standard Webhooks say: by the old secret too, while receivers change over."""
-        stamp = datetime.fromtimestamp(int(now), tz=UTC)
         valid = [self.secret]
         if self.previous is not None and self.rotated is not None and now * 1e9 - self.rotated < OVERLAP:
             valid.append(self.previous)
-        signed = " ".join(Signer(secret).sign(message, stamp, body.decode()) for secret in valid)
-        return {
-            "content-type": "application/json",
-            "user-agent": f"ccmtad/{__version__}",
-            "webhook-id": message,
-            "webhook-timestamp": f"{int(now)}",
-            "webhook-signature": signed,
-        }
+        return signed_headers(valid, message, body, now)
 
 
 class Webhooks:

@@ -12,7 +12,7 @@ from ..keys import ANYBODY, Key
 from ..refusal import Refusal
 from ..service import Service
 
-__all__ = ["Admin", "Reader", "Vouch", "Writer", "body_of", "service_of"]
+__all__ = ["Admin", "Reader", "Vouch", "Writer", "body_of", "identified", "identify", "service_of"]
 
 Vouch = Callable[[Request], Key | None]  # another way than a key in the header; see `app.state.vouch`
 bearer = HTTPBearer(auto_error=False, description="An API key: `ccmtad serve keys add`.")
@@ -38,7 +38,7 @@ def identify(request: Request, scope: str) -> Key:
 
 def _key(request: Request, service: Service) -> Key | None:
     kind, _, text = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
+    if kind.lower() in ("bearer", "token"):  # the second is Influx' word for it
         return service.keys.known(text.strip())
     vouchers: list[Vouch] = request.app.state.vouch
     return next((key for vouch in vouchers if (key := vouch(request)) is not None), None)
@@ -48,12 +48,17 @@ def needs(scope: str) -> Any:
     """A dependency: a key of this scope."""
 
     async def check(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
-        service = service_of(request)
-        if service.settings.keys and service.keys.stale:
-            await run_in_threadpool(service.keys.refresh)  # the others need not wait for the store
-        return identify(request, scope)
+        return await identified(request, scope)
 
     return Depends(check)
+
+
+async def identified(request: Request, scope: str) -> Key:
+    """Who asks, by the keys as they are now."""
+    service = service_of(request)
+    if service.settings.keys and service.keys.stale:
+        await run_in_threadpool(service.keys.refresh)  # the others need not wait for the store
+    return identify(request, scope)
 
 
 Reader = Annotated[Key, needs("read")]

@@ -7,7 +7,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
-from ..alerts.alert import page_of, severity_class
+from ...live.alert import page_of, severity_class
 from ..names import check_text
 from ..service import Service
 from ..store import queries

@@ -71,12 +71,14 @@ def show_rows(
 ) -> dict[str, Any]:
     """Values by channel from `start` to `end`, null where missing; `next` is given to `after` for those that follow."""
     service = service_of(request)
-    with service.store.read() as connection:
-        number = number_of(connection, entity)
-        places, times, values, following = queries.row_range(connection, number, *span(start, end), CHUNKS, after)
     names = service.model_of(check_entity(entity), None).model.channels
     wanted = _wanted(channels, names)
-    shown = {name: [] if values is None else _numbers(values[:, names.index(name)]) for name in wanted}
+    with service.store.read() as connection:
+        number = number_of(connection, entity)
+        places, times, values, following = queries.row_range(
+            connection, number, *span(start, end), len(names), CHUNKS, after
+        )
+    shown = {name: _numbers(values[:, names.index(name)]) for name in wanted}
     return {"row": places.tolist(), "time": queries.stamps(times), "values": shown, "next": following}
 
 
@@ -88,7 +90,7 @@ def _wanted(asked: list[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _numbers(values: NDArray[np.float64]) -> list[float | None]:
-    return [None if math.isnan(one) else one for one in values.tolist()]
+    return [one if math.isfinite(one) else None for one in values.tolist()]
 
 
 def number_of(connection: Any, entity: str) -> int:

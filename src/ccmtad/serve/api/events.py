@@ -67,7 +67,7 @@ def comment(request: Request, event: str, said: Said, key: Writer) -> dict[str, 
 
 @router.post("/events/{event}/dismiss", summary="This was normal")
 def dismiss(request: Request, event: str, said: Said, key: Writer) -> dict[str, Any]:
-    """From the next row on, the channels it blames are judged so mildly that it would have been normal."""
+    """From the next row on, the channels beyond normal in it are judged so mildly that it would have been normal."""
     return _heed(service_of(request), event, "dismiss", said.text, key)
 
 
@@ -97,10 +97,11 @@ def _heed(service: Service, event: str, asked: str, text: str, key: Key) -> dict
 def _say(
     service: Service, event: str, word: str, text: str, key: Key, *, verdict: Any = None, model: str = "", **more: Any
 ) -> dict[str, Any]:
-    text = check_text(text, "text")
-    _event(service, event)
+    text, event = check_text(text, "text"), _plain(event) or ""
     at = now() if verdict is None else verdict.at
     with service.store.write() as connection:
+        if not notices.there(connection, event):
+            raise _unknown()
         words.say(service.store, connection, event, model, word, text, key.name, at, verdict)
         marked = more if verdict is None else {**more, "word": word}
         if marked:
@@ -115,8 +116,12 @@ def _event(service: Service, event: str) -> dict[str, Any]:
     with service.store.read() as connection:
         found = queries.event(connection, _plain(event) or "")
     if found is None:
-        raise Refusal(404, "no-event", "there is no such event")
+        raise _unknown()
     return found
+
+
+def _unknown() -> Refusal:
+    return Refusal(404, "no-event", "there is no such event")
 
 
 def _plain(text: str | None) -> str | None:

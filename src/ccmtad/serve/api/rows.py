@@ -1,6 +1,5 @@
 """Rows in."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -18,11 +17,11 @@ from .access import Writer, body_of, service_of
 from .answer import answered
 from .hand_on import handed_on
 from .schemas import ROWS_BODY, VALUES_BODY, Receipt, ValuesReceipt
+from .submit import submit
 
-__all__ = ["router"]
+__all__ = ["aside", "model_of", "router"]
 
 router = APIRouter(tags=["rows"])
-TRIES, BETWEEN = 12, 0.25  # to reach the owner of an entity; seconds
 AT_ONCE = 64 * 1024  # bytes that are read where they came
 LINES = ("text/csv", "application/x-ndjson", "application/jsonl", "application/json-lines")
 Model = Annotated[str | None, Query(description="Model of a new entity; not needed where there is one.")]
@@ -45,18 +44,18 @@ async def send_rows(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     notes: tuple[str, ...] = ()
     if kind in LINES:
-        loaded = await _model(service, name, model)
+        loaded = await model_of(service, name, model)
         (values, times), notes = await aside(body, rows_of_lines, body, loaded.model, service.settings.most_rows)
     elif kind in ("", "application/json"):
         told = await aside(body, json_of, body)
         given = isinstance(told, dict)
         asked = model if model is not None else _text(told.get("model") if given else None)
         sequence = sequence if sequence is not None else sequence_of(told.get("sequence") if given else None)
-        loaded = await _model(service, name, asked)
+        loaded = await model_of(service, name, asked)
         values, times = await aside(body, rows_of_json, told, loaded.model, service.settings.most_rows)
     else:
         raise Refusal(415, "bad-type", f"content type must be application/json or one of {', '.join(LINES)}")
-    done = await _submit(request, Batch(name, loaded.name, values, times, sequence), body)
+    done = await _submit(request, Batch(name, loaded.name, loaded.model.channels, values, times, sequence), body)
     return done if isinstance(done, Response) else answered({**asdict(done), "notes": notes})
 
 
@@ -72,7 +71,7 @@ async def send_values(request: Request, entity: str, _: Writer, model: Model = N
     service, body = service_of(request), await body_of(request)
     name, told = check_entity(entity), await aside(body, json_of, body)
     asked = model if model is not None else _text(told.get("model") if isinstance(told, dict) else None)
-    loaded = await _model(service, name, asked)
+    loaded = await model_of(service, name, asked)
     if loaded.model.period is None:
         raise Refusal(409, "no-period", f"model {loaded.name!r} was fitted on rows without times: it has no period")
     values = await aside(body, values_of_json, told, loaded.model, service.settings.most_rows)
@@ -86,25 +85,11 @@ async def aside(body: bytes, read: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def _submit(request: Request, item: Batch | Values, body: bytes) -> Any:
-    """To the engine, or to the owner of the entity; where that is gone, until somebody has taken over."""
-    engine = service_of(request).engine
-    for left in reversed(range(TRIES)):
-        try:
-            return await asyncio.wrap_future(engine.submit(item))
-        except Refusal as refusal:
-            if refusal.status != 421:
-                raise
-            try:
-                return await handed_on(request, body, refusal)
-            except Refusal as away:
-                if away.kind != "owner-away" or not left:
-                    raise
-        engine.wake()
-        await asyncio.sleep(BETWEEN)
-    raise AssertionError("the last try answers or raises")
+    return await submit(request, item, lambda refusal: handed_on(request, body, refusal))
 
 
-async def _model(service: Service, entity: str, asked: str | None) -> Any:
+async def model_of(service: Service, entity: str, asked: str | None) -> Any:
+    """The model of an entity."""
     known = service.known(entity, asked)
     return known if known is not None else await run_in_threadpool(service.model_of, entity, asked)
 

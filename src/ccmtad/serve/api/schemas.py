@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "ROWS_BODY", "VALUES_BODY", "EventPage", "KeyMade", "KeyShown", "NewKey", "NewWindow", "Problem", "Receipt",
-    "Said", "ValuesReceipt", "WindowShown",
+    "ROWS_BODY", "VALUES_BODY", "EventPage", "KeyMade", "KeyShown", "NewKey", "NewWindow", "Problem", "Pushed",
+    "Receipt", "Said", "ValuesReceipt", "WindowShown",
 ]  # fmt: skip
 
 TIME = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}], "description": "ISO 8601 or seconds."}
@@ -83,6 +83,18 @@ class ValuesReceipt(BaseModel):
     late: int
     rows: int = Field(description="That are whole now.")
     waiting: int = Field(description="Rows that wait for more values.")
+    ahead: int = Field(description="Stamped too far ahead of the service's clock, and left out.")
+
+
+class Pushed(BaseModel):
+    """What became of pushed values: all that is accepted is on the disk."""
+
+    accepted: int
+    late: int = Field(description="Their row was made already.")
+    unknown: int = Field(description="Of tags that are not fitted.")
+    refused: int = Field(description="Without an entity, of a wrong time, or of an entity that cannot be.")
+    rows: int = Field(description="That are whole now.")
+    notes: list[str]
 
 
 class Said(BaseModel):

@@ -7,12 +7,12 @@ import numpy as np
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...live.alert import message_of
 from ...wording import iso
-from ..alerts.alert import message_of
 from ..alerts.webhooks import Webhook
 from ..refusal import Refusal
 from ..store import outbox
-from ..store.outbox import Standing
+from ..store.outbox import read_standing
 from .access import Admin, service_of
 
 __all__ = ["router"]
@@ -150,7 +150,7 @@ def list_dead_letters(
         DeadLetter(
             id=row.id, message=row.message, event=row.event, attempts=row.attempts, made=_time(row.made) or "",
             dead=_time(row.dead) or "", trouble=row.trouble,
-            body=message_of(Standing.read(row.body), alerting.style, webhook.name),
+            body=message_of(read_standing(row.body), alerting.style, webhook.name),
         )
         for row in rows[:limit]
     ]  # fmt: skip

@@ -58,7 +58,8 @@ class Pulse:
             while not self.service.stopping:
                 async with self._changed:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), 5.0) if told == self.newest else None
+                        async with asyncio.timeout(5.0):
+                            await self._changed.wait() if told == self.newest else None
                 beat = self.newest
                 yield beat if beat != told else None
                 told = beat

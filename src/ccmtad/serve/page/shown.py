@@ -158,12 +158,16 @@ def dismissed(connection: Connection, model: str) -> list[dict[str, Any]]:
     """What was said to be normal, and still is, newest first; `here` where the event is one of this store."""
     said = still_said(verdict for _, verdict in words.heeded(connection, model))
     normal = [one for one in reversed(said) if one.word == "dismissed"]
-    wanted = select(events.c.id).where(events.c.id.in_([one.event for one in normal]))
-    here = set(connection.execute(wanted).scalars())
+    wanted = select(events.c.id, entities.c.name).join(entities, entities.c.id == events.c.entity)
+    found = connection.execute(wanted.where(events.c.id.in_([one.event for one in normal])))
+    here = {row.id: row.name for row in found}
     return [
-        {"event": one.event, "at": one.at, "kind": one.kind, "channels": one.channels, "here": one.event in here}
+        {
+            "event": one.event, "at": one.at, "kind": one.kind, "channels": one.channels, "start": one.start,
+            "here": one.event in here, "entity": here.get(one.event),
+        }
         for one in normal
-    ]
+    ]  # fmt: skip
 
 
 def as_json(value: Any) -> str:

@@ -9,13 +9,16 @@ from sqlalchemy import Connection, func, select, update
 
 from ...frame import nanoseconds
 from ...live.journal import Notice
-from ...results import MOST_PEAKS, plain
+from ...results import MOST_BLAMED, Verdict, plain
 from ..windows import Window, most_blamed
-from . import outbox
+from . import outbox, words
 from .store import Store
 from .tables import entities, events, notices
 
-__all__ = ["Told", "after", "last", "mark", "open_of", "save", "silence"]
+__all__ = ["Learnt", "Told", "after", "last", "mark", "open_of", "save", "silence", "there"]
+
+
+Learnt = tuple[str, Verdict]  # a model, and a word that its streams are to heed
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Told:
         """From a notice, and what silences it."""
         event = notice.event
         body = {
-            **plain(event, MOST_PEAKS),
+            **plain(event, MOST_BLAMED),
             "id": notice.id,
             "revision": notice.revision,
             "change": notice.change,
@@ -49,11 +52,13 @@ class Told:
         return cls(entity, at, began, ended, None if window is None else window["id"], body)
 
 
-def save(store: Store, connection: Connection, told: Sequence[Told]) -> int:
-    """Writes what is not written yet; how many were."""
+def save(store: Store, connection: Connection, told: Sequence[Told]) -> list[Learnt]:
+    """Writes what is not written yet. Words that were said of events before those were over learn how they ended."""
     if told:
         store.dialect.in_turn(connection)
-    return sum(_save(store, connection, one) for one in told)
+    over = [one.body for one in told if _save(store, connection, one) and one.body["change"] == "final"]
+    found = ((body["model"], words.learn(store, connection, body)) for body in over)
+    return [(model, word) for model, word in found if word is not None]
 
 
 def _save(store: Store, connection: Connection, one: Told) -> bool:
@@ -116,6 +121,12 @@ def silence(store: Store, connection: Connection, window: Window) -> int:
             outbox.settle(store, connection, row.id, window.made, news=False)
             silenced += 1
     return silenced
+
+
+def there(connection: Connection, event: str) -> bool:
+    """Whether there is such an event; it stays until the transaction has ended."""
+    found = select(events.c.id).where(events.c.id == event).with_for_update()
+    return connection.execute(found).first() is not None
 
 
 def mark(connection: Connection, event: str, **columns: Any) -> None:

@@ -5,7 +5,6 @@ one of these calls `settle` in the same transaction: it puts down how the event 
 again and again, and what is to be delivered to each webhook, once.
 """
 
-import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,36 +12,14 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
 
+from ...live.alert import Standing, message_id
 from .store import Store
 from .tables import alerts, deliveries, entities, events, processes, webhooks
 
 __all__ = [
-    "Counts", "Letter", "Standing", "counts", "current", "dead_letters", "delivered", "drop", "due", "failed", "forget",
-    "hold", "message_id", "next_due", "pause", "pulse", "retry", "settle",
+    "Counts", "Letter", "counts", "current", "dead_letters", "delivered", "drop", "due", "failed", "forget", "hold",
+    "next_due", "pause", "pulse", "read_standing", "retry", "settle",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How an event stands towards those who are told of it. Times are nanoseconds, by the clock on the wall."""
-
-    event: dict[str, Any]  # as its last notice told it
-    firing: bool
-    why: str  # it does not fire though it goes on: "dismissed", "silenced"
-    since: int  # when it was first told
-    changed: int  # when it was last told
-    channel: str  # blamed most at first
-    first: float  # its severity at first
-
-    @classmethod
-    def read(cls, text: str) -> "Standing":
-        """From JSON."""
-        return cls(**orjson.loads(text))
-
-    @property
-    def text(self) -> str:
-        """As JSON."""
-        return orjson.dumps(asdict(self)).decode()
 
 
 @dataclass(frozen=True)
@@ -89,17 +66,21 @@ def settle(store: Store, connection: Connection, event: str, at: int, *, news: b
     _post(connection, event, message_id(event, number), standing, at)
 
 
-def message_id(event: str, number: int) -> str:
-    """The same for the same thing told, wherever it goes and however often."""
-    return f"msg_{hashlib.sha256(f'{number} {event}'.encode()).hexdigest()[:32]}"
-
-
 def _post(connection: Connection, event: str, message: str, standing: Standing, at: int) -> None:
     to = connection.execute(select(webhooks.c.id).where(webhooks.c.paused.is_(None))).scalars().all()
-    same = {"event": event, "message": message, "body": standing.text, "made": at, "due": at}
+    same = {"event": event, "message": message, "body": _text(standing), "made": at, "due": at}
     if to:
         rows = [{"webhook": one, "attempts": 0, "trouble": "", **same} for one in to]
         connection.execute(insert(deliveries), rows)
+
+
+def _text(standing: Standing) -> str:
+    return orjson.dumps(asdict(standing)).decode()
+
+
+def read_standing(text: str) -> Standing:
+    """What was put down of it."""
+    return Standing(**orjson.loads(text))
 
 
 # What Alertmanagers are told.

@@ -136,22 +136,24 @@ def _scores(rows: Any, start: int | None = None, end: int | None = None) -> dict
 
 
 def row_range(
-    connection: Connection, number: int, start: int, end: int, most: int, after: int = -1
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, int | None]:
-    """Rows as they came: positions, times (of arrival where they have none), values; and where the next begin."""
+    connection: Connection, number: int, start: int, end: int, channels: int, most: int, after: int = -1
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int | None]:
+    """Rows as they came: positions, times (of arrival where they have none), values; and where the next begin. Those of
+    a model with another number of channels are left out."""
     within = or_(
         (log.c.most >= start) & (log.c.least <= end), log.c.most.is_(None) & (log.c.at >= start) & (log.c.at <= end)
     )
     wanted = select(log).where(log.c.entity == number, within, log.c.first > after).order_by(log.c.first)
     rows = connection.execute(wanted.limit(most + 1)).all()
-    if not rows:
-        return np.empty(0, np.int64), np.empty(0, np.int64), None, None
-    found = [unpacked(row) for row in rows[:most]]
+    following = rows[most - 1].first if len(rows) > most else None
+    found = [one for one in map(unpacked, rows[:most]) if one.values.shape[1] == channels]
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, channels)), following
     places = np.concatenate([one.first + np.arange(len(one)) for one in found])
     times = np.concatenate([np.where(one.times == NEVER, one.at, one.times) for one in found])
     values = np.concatenate([one.values for one in found])
     inside = (times >= start) & (times <= end)
-    return places[inside], times[inside], values[inside], rows[most - 1].first if len(rows) > most else None
+    return places[inside], times[inside], values[inside], following
 
 
 def _rounded(values: NDArray[Any]) -> list[float | None]:

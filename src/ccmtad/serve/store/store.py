@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, make_url
+from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from ...errors import FileError, StoreError
 from ...registry import gather
@@ -40,8 +41,12 @@ class Store:
         self.insert: Callable[..., Any] = self.dialect.insert
         self.engine = self.dialect.engine(self.url)
         self._one_writer = threading.Lock()  # in this process: they queue here, in order, and not at the database
-        with self._understood():
-            migrations.upgrade(self.engine, self.dialect)
+        try:
+            with self._understood():
+                migrations.upgrade(self.engine, self.dialect)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def shown(self) -> str:
@@ -72,8 +77,13 @@ class Store:
             raise StoreError(f"store must answer; got {error}") from error
 
     def close(self) -> None:
-        """Ends all connections."""
+        """Ends all connections; one that another thread still has ends when it is given back."""
+        event.listen(self.engine, "checkin", _end)
         self.engine.dispose()
+
+
+def _end(_: object, entry: ConnectionPoolEntry) -> None:
+    entry.invalidate()
 
 
 def _url(text: str) -> URL:

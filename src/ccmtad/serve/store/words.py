@@ -1,17 +1,25 @@
 """What people said of events, numbered: a stream heeds words in this order, and a replay heeds them again so."""
 
+import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import orjson
 from sqlalchemy import Connection, insert, select
 
 from ...calibrate.feedback import plain, verdicts
-from ...results import Verdict
+from ...errors import FileError
+from ...results import Verdict, said_of
+from ...wording import now
 from .store import Store
 from .tables import words
 
-__all__ = ["heeded", "of_event", "said", "say"]
+__all__ = ["heeded", "learn", "of_event", "said", "say"]
+
+log = logging.getLogger("ccmtad")
+
+ALL_OF_IT = "now that it is over: all of it"
 
 
 def say(
@@ -23,6 +31,26 @@ def say(
     told = None if verdict is None else orjson.dumps(plain([verdict])).decode()
     new = {"event": event, "model": model, "word": word, "text": text, "said_by": who, "at": at, "verdict": told}
     return int(connection.execute(insert(words).values(**new).returning(words.c.id)).scalar_one())
+
+
+def learn(store: Store, connection: Connection, told: dict[str, Any]) -> Verdict | None:
+    """Says the word in force on an event that is over again, now of all of it: what was said while the event went on
+    knew neither its end nor its height. None where there is nothing more to say."""
+    wanted = select(words.c.word, words.c.verdict).where(words.c.event == told["id"], words.c.verdict.is_not(None))
+    last = connection.execute(wanted.order_by(words.c.id.desc()).limit(1)).first()
+    if last is None or last.word == "undone":
+        return None
+    (before,) = verdicts(orjson.loads(last.verdict))
+    at = now()
+    try:
+        whole = said_of(told, before.word, at)
+    except FileError as error:  # no model file could hold it
+        log.warning("what was said of %r holds of it as it was then: %s", told["id"], error)
+        return None
+    if replace(whole, at=before.at) == before:
+        return None
+    say(store, connection, told["id"], told["model"], whole.word, ALL_OF_IT, "ccmtad", at, whole)
+    return whole
 
 
 def heeded(connection: Connection, model: str, after: int = 0, up_to: int | None = None) -> list[tuple[int, Verdict]]:

@@ -1,5 +1,7 @@
 """PostgreSQL, for several services on one store."""
 
+from typing import Any
+
 from sqlalchemy import URL, ColumnElement, Connection, Engine, create_engine, event, literal_column, text
 from sqlalchemy.dialects.postgresql import insert
 
@@ -46,24 +48,31 @@ class Postgresql:
 
     def hold(self, engine: Engine, number: int) -> Hold | None:
         """An advisory lock of a session of its own."""
-        connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        got = connection.execute(text(f"SELECT pg_try_advisory_lock({OURS}, :number)"), {"number": number}).scalar()
-        if not got:
-            connection.close()
-            return None
-        return SessionHold(connection)
+        connection = engine.connect()
+        got = False
+        try:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            asked = text(f"SELECT pg_try_advisory_lock({OURS}, :number)")
+            got = bool(connection.execute(asked, {"number": number}).scalar())
+        finally:
+            if not got:
+                connection.close()
+        return SessionHold(connection) if got else None
 
     def full(self, error: BaseException) -> bool:
         """The server says so by its code."""
         return getattr(error, "sqlstate", None) in FULL
 
 
-def _prepare(connection: object, _: object) -> None:
-    cursor = connection.cursor()  # type: ignore[attr-defined]
-    cursor.execute("SET synchronous_commit = on")
-    cursor.execute("SET timezone = 'UTC'")
-    cursor.close()
-    connection.commit()  # type: ignore[attr-defined]
+def _prepare(connection: Any, _: object) -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit = on")
+            cursor.execute("SET timezone = 'UTC'")
+        connection.commit()
+    except BaseException:
+        connection.close()  # the pool has not got it yet
+        raise
 
 
 POSTGRESQL = Postgresql()

@@ -1,5 +1,6 @@
-"""An event as an alert, in the words of Alertmanager."""
+"""An event as an alert, in the words of Alertmanager: what the service and the sinks of a watch both tell."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,9 +8,17 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..store.outbox import Standing
-
-__all__ = ["Alert", "Style", "alerts_of", "message_of", "page_of", "severity_class"]
+__all__ = [
+    "Alert",
+    "Standing",
+    "Style",
+    "alerts_of",
+    "distinct",
+    "message_id",
+    "message_of",
+    "page_of",
+    "severity_class",
+]
 
 CLASSES = ("warning", "critical")
 NOT_YET = "0001-01-01T00:00:00Z"  # how a message says that an alert has no end
@@ -17,10 +26,23 @@ FNV_START, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How an event stands towards those who are told of it. Times are nanoseconds, by the clock on the wall."""
+
+    event: dict[str, Any]  # as its last notice told it
+    firing: bool
+    why: str  # it does not fire though it goes on: "dismissed", "silenced"
+    since: int  # when it was first told
+    changed: int  # when it was last told
+    channel: str  # blamed most at first
+    first: float  # its severity at first
+
+
+@dataclass(frozen=True)
 class Style:
     """What alerts are made with, beside the event."""
 
-    address: str  # of this service, for links
+    address: str  # of this service, for links; "": there are none
     critical: float  # the severity from which one is
 
 
@@ -74,7 +96,7 @@ def severity_class(severity: float, critical: float) -> str:
 
 def page_of(address: str, event: str) -> str:
     """Where the page shows an event."""
-    return f"{address}/events/{quote(event, safe='')}"
+    return f"{address}/events/{quote(event, safe='')}" if address else ""
 
 
 def alerts_of(standing: Standing, style: Style) -> list[Alert]:
@@ -126,6 +148,25 @@ def _annotations(standing: Standing, link: str) -> dict[str, str]:
         "why": standing.why,
     }
     return {name: value for name, value in told.items() if value}
+
+
+def distinct(alerts: list[Alert]) -> list[Alert]:
+    """One for each set of labels: an event that goes on hides those before it that had the same ones and are over."""
+    found: dict[str, Alert] = {}
+    for alert in alerts:
+        other = found.get(alert.fingerprint)
+        if other is None or _rank(alert) > _rank(other):
+            found[alert.fingerprint] = alert
+    return list(found.values())
+
+
+def _rank(alert: Alert) -> tuple[bool, int]:
+    return alert.ends is None, alert.ends or alert.starts
+
+
+def message_id(event: str, number: int) -> str:
+    """The same for the same thing told, wherever it goes and however often."""
+    return f"msg_{hashlib.sha256(f'{number} {event}'.encode()).hexdigest()[:32]}"
 
 
 def message_of(standing: Standing, style: Style, receiver: str) -> dict[str, Any]:
