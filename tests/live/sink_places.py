@@ -138,7 +138,10 @@ class InMqtt(Place):
         from paho.mqtt.enums import CallbackAPIVersion
 
         self.server.start()
-        self.client = paho.Client(CallbackAPIVersion.VERSION2, reconnect_on_failure=False)
+        # A session that the broker keeps: a sink that waits may publish before this one is back.
+        self.client = paho.Client(
+            CallbackAPIVersion.VERSION2, client_id="listener", clean_session=False, reconnect_on_failure=False
+        )
         listening = threading.Event()
         self.client.on_subscribe = lambda *_: listening.set()
         self.client.on_message = lambda _, __, message: self.came.append((message.topic, message.payload))
