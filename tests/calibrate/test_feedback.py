@@ -162,16 +162,21 @@ def test_the_command_line_dismisses_lists_and_takes_back(saved: Path, recent: Fr
     (tmp_path / "found.json").write_text(json.dumps({"events": [plain_event(one) for one in found]}))
     (tmp_path / "lines.jsonl").write_text("".join(json.dumps(plain_event(one)) + "\n" for one in found[2:]))
     name = found[0].id
-    assert run("dismiss", "plant.ccm", "found.json", name, cwd=tmp_path).returncode == 0
-    assert run("confirm", "plant.ccm", "lines.jsonl", cwd=tmp_path).returncode == 0
+    for given in ([], [name, "--all"]):
+        unclear = run("dismiss", "plant.ccm", "found.json", *given, cwd=tmp_path)
+        assert (unclear.returncode, "--all must be given" in unclear.stderr) == (2, True)
+    assert run("feedback", "plant.ccm", cwd=tmp_path).stdout == "Nothing was said of any event.\n"
+    assert run("dismiss", "plant.ccm", "found.json", "1", cwd=tmp_path).returncode == 0
+    assert run("confirm", "plant.ccm", "lines.jsonl", "--all", cwd=tmp_path).returncode == 0
     listed = run("feedback", "plant.ccm", cwd=tmp_path).stdout
     assert name in listed
     assert found[2].id in listed
     assert "1 dismissed, 1 confirmed" in run("inspect", "plant.ccm", cwd=tmp_path).stdout
     assert run("undo", "plant.ccm", name, cwd=tmp_path).returncode == 0
     assert name not in run("feedback", "plant.ccm", cwd=tmp_path).stdout
-    wrong = run("dismiss", "plant.ccm", "found.json", "anomaly-7", cwd=tmp_path)
-    assert (wrong.returncode, "ids must be of events in" in wrong.stderr) == (2, True)
+    for wrong_name in ("anomaly-7", "0", str(len(found) + 1)):
+        wrong = run("dismiss", "plant.ccm", "found.json", wrong_name, cwd=tmp_path)
+        assert (wrong.returncode, "ids must be of events in" in wrong.stderr) == (2, True)
     assert run("undo", "plant.ccm", "anomaly-7", cwd=tmp_path).returncode == 2
     (tmp_path / "bad.json").write_text("no")
     assert run("dismiss", "plant.ccm", "bad.json", cwd=tmp_path).returncode == 2

@@ -6,29 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..settings import Budget as Allowance
-from ..tables import LARGEST
+from ..tables import Reading
 from ..wording import moment
 from . import show
 from .detect import told
-from .options import (
-    AllowMissing,
-    Data,
-    DayFirst,
-    Drop,
-    Json,
-    Largest,
-    Missing,
-    ModelFile,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    data_for,
-    reading,
-)
+from .options import AllowMissing, Data, Json, ModelFile, Quiet, data_for, reads
 
 if TYPE_CHECKING:
     from ..detector import Detector
@@ -41,23 +23,16 @@ IN_TIME = ("1/day", "1/week", "1/month")
 MOST = 40  # events listed
 
 
+@reads
 def backtest(
     model: ModelFile,
     data: Data,
     budget: Annotated[
         list[str] | None, typer.Option(help="Budget to try, repeatable; several usual ones if absent.")
     ] = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
+    *,
+    how: Reading,
     allow_missing: AllowMissing = False,
-    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,18 +52,7 @@ def backtest(
         frame = data_for(
             detector,
             data,
-            reading(
-                time,
-                time_format,
-                missing,
-                drop,
-                largest,
-                timezone=timezone,
-                day_first=day_first,
-                thousands=thousands,
-                tag=tag,
-                value=value,
-            ),
+            how,
             allow_missing,
         )
     show.notes(quiet=True)  # that a budget is extrapolated stands in the table

@@ -7,25 +7,10 @@ from typing import Annotated
 import typer
 
 from ..settings import Settings
-from ..tables import LARGEST
+from ..tables import Reading
 from ..wording import count
 from . import show
-from .options import (
-    Data,
-    DayFirst,
-    Drop,
-    Json,
-    Largest,
-    Missing,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    reading,
-)
+from .options import Data, Json, Quiet, reads
 from .wording import with_flags
 
 __all__ = ["check"]
@@ -33,22 +18,15 @@ __all__ = ["check"]
 MARKS = {"fine": "[green]✓[/]", "note": "[yellow]•[/]", "problem": "[bold red]✗[/]"}
 
 
+@reads
 def check(
     data: Data,
     recent: Annotated[
         Path | None, typer.Argument(help="A second file to compare with the first.", show_default=False)
     ] = None,
     budget: Annotated[str, typer.Option(help="False alarms that would be acceptable.")] = Settings().budget,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,18 +40,6 @@ def check(
     from ..tables import load
 
     show.notes(quiet)
-    how = reading(
-        time,
-        time_format,
-        missing,
-        drop,
-        largest,
-        timezone=timezone,
-        day_first=day_first,
-        thousands=thousands,
-        tag=tag,
-        value=value,
-    )
     settings = Settings(budget=budget)
     with show.working("Looking", quiet or json, total=None):
         first = load(data, how)

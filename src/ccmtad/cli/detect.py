@@ -7,31 +7,10 @@ import typer
 
 from ..errors import InputError, MissingExtraError
 from ..results import plain
-from ..tables import LARGEST
+from ..tables import Reading
 from . import show
 from .labels import Labels, labels_of, print_truth, told_truth
-from .options import (
-    AllowMissing,
-    Budget,
-    Data,
-    DayFirst,
-    Drop,
-    Json,
-    Largest,
-    Missing,
-    ModelFile,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    check_out,
-    data_for,
-    reading,
-    reading_for,
-)
+from .options import AllowMissing, Budget, Data, Json, ModelFile, Quiet, check_out, data_for, reading_for, reads
 
 if TYPE_CHECKING:
     from ..results import Detection
@@ -40,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["detect", "needs_plotly", "told"]
 
 
+@reads
 def detect(
     model: ModelFile,
     data: Data,
@@ -49,17 +29,9 @@ def detect(
     ] = None,
     budget: Budget = None,
     labels: Labels = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
+    *,
+    how: Reading,
     allow_missing: AllowMissing = False,
-    largest: Largest = LARGEST,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,18 +57,6 @@ def detect(
         detector = detector.with_budget(budget)
     silent = quiet or json
     with show.working("Reading", silent, total=None):
-        how = reading(
-            time,
-            time_format,
-            missing,
-            drop,
-            largest,
-            timezone=timezone,
-            day_first=day_first,
-            thousands=thousands,
-            tag=tag,
-            value=value,
-        )
         channels = detector.channels_
         marks = None if labels is None else labels_of(data, reading_for(detector, how, False), labels, channels)
         frame = data_for(detector, data, how, allow_missing, beside=labels)

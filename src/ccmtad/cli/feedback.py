@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..results import said_of
-from ..wording import listed, now
+from ..wording import count, listed, now
 from . import show
 from .options import Json, ModelFile, Quiet
 
@@ -19,27 +19,31 @@ Events = Annotated[
     Path, typer.Argument(help="Events: what `detect --json` or `watch` wrote; - is standard input.", show_default=False)
 ]
 Ids = Annotated[
-    list[str] | None, typer.Argument(help="Ids of those that are meant; all where none is given.", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        help="Those that are meant: their numbers in the table of `detect`, or their ids.", show_default=False
+    ),
 ]
+All = Annotated[bool, typer.Option("--all", help="All events of the file are meant.")]
 STANDARD_INPUT = Path("-")
 
 
-def dismiss(model: ModelFile, events: Events, ids: Ids = None, quiet: Quiet = False) -> None:
-    """These events were nothing: the channels they blame are judged more mildly, so that each would have been normal.
+def dismiss(model: ModelFile, events: Events, ids: Ids = None, every: All = False, quiet: Quiet = False) -> None:
+    """These events were nothing: every channel beyond normal in them is judged more mildly from now on.
 
     Nothing else changes. A running watch of this model takes it up. `ccmtad undo` takes it back.
 
-    Example: `ccmtad dismiss plant.ccm events.json anomaly-2026-01-01T13:28:00Z`
+    Example: `ccmtad dismiss plant.ccm found.json 3`, where found.json is what `ccmtad detect … --json` printed
     """
-    _say("dismissed", model, events, ids, quiet)
+    _say("dismissed", model, events, ids, every, quiet)
 
 
-def confirm(model: ModelFile, events: Events, ids: Ids = None, quiet: Quiet = False) -> None:
+def confirm(model: ModelFile, events: Events, ids: Ids = None, every: All = False, quiet: Quiet = False) -> None:
     """These events were real: their rows, by their times, are kept out of every later recalibration.
 
-    Example: `ccmtad confirm plant.ccm events.json anomaly-2026-01-01T13:28:00Z`
+    Example: `ccmtad confirm plant.ccm found.json anomaly-2026-01-01T13:28:00Z`
     """
-    _say("confirmed", model, events, ids, quiet)
+    _say("confirmed", model, events, ids, every, quiet)
 
 
 def undo(
@@ -89,24 +93,36 @@ def feedback(model: ModelFile, json: Json = False, quiet: Quiet = False) -> None
     show.out.print(table)
 
 
-def _say(word: Any, model: Path, events: Path, ids: list[str] | None, quiet: bool) -> None:
+def _say(word: Any, model: Path, events: Path, ids: list[str] | None, every: bool, quiet: bool) -> None:
     from ..detector import Detector
 
     show.notes(quiet)
     detector = Detector.load(model)
     known = _read(events)
-    for name in ids or ():
-        if name not in known:
-            raise InputError(
-                f"ids must be of events in {str(events)!r}; got {name!r}, not one of {listed(list(known))}"
-            )
-    chosen = [known[name] for name in ids] if ids else list(known.values())
-    if not chosen:
+    if not known:
         raise InputError(f"events must hold at least one event; got none in {str(events)!r}")
+    if bool(ids) == every:
+        raise InputError(
+            "ids must be numbers or ids of events, or --all must be given in their place; got "
+            + ("both" if every else f"neither, and {count(len(known), 'event')} in {str(events)!r}")
+        )
+    chosen = list(known.values()) if every else [_chosen(name, known, events) for name in ids or ()]
     detector.heed([said_of(one, word, now()) for one in chosen]).save(model)
     if not quiet:
         names = listed([one["id"] for one in chosen])
         show.out.print(f"{word[0].upper()}{word[1:]} {show.safe(names)}. Wrote {show.safe(model)}.")
+
+
+def _chosen(name: str, known: dict[str, dict[str, Any]], events: Path) -> dict[str, Any]:
+    """An event by its id, or by its place among those of the file."""
+    if name in known:
+        return known[name]
+    if name.isdecimal() and 1 <= int(name) <= len(known):
+        return list(known.values())[int(name) - 1]
+    raise InputError(
+        f"ids must be of events in {str(events)!r}, or numbers from 1 to {len(known)}; got {name!r}, not one of "
+        f"{listed(list(known))}"
+    )
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -8,29 +8,14 @@ import typer
 from ..errors import InputError
 from ..results import Epoch
 from ..settings import Settings
-from ..tables import LARGEST
+from ..tables import Reading
 from . import show
-from .options import (
-    Data,
-    DayFirst,
-    Drop,
-    Json,
-    Largest,
-    Missing,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    check_out,
-    reading,
-)
+from .options import Data, Json, Quiet, check_out, reads
 
 __all__ = ["fit"]
 
 
+@reads
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)],
@@ -45,16 +30,8 @@ def fit(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     device: Annotated[str | None, typer.Option(help="Where torch trains: auto, cpu, cuda.")] = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,18 +54,7 @@ def fit(
     with show.working("Reading", silent, total=None):
         loaded = suited.for_a_fit(
             data,
-            reading(
-                time,
-                time_format,
-                missing,
-                drop,
-                largest,
-                timezone=timezone,
-                day_first=day_first,
-                thousands=thousands,
-                tag=tag,
-                value=value,
-            ),
+            how,
         )
     frame = loaded.frame
     with show.working("Learning", silent, total=1.0) as tell:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..settings import Settings
-from ..tables import LARGEST
+from ..tables import Reading
 from ..wording import count
 from . import show
-from .options import Budget, Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, check_out, reading
+from .options import Budget, Json, Quiet, check_out, reads
 
 if TYPE_CHECKING:
     from ..fleet import Entry, Facts, Found
@@ -40,6 +40,7 @@ Address = Annotated[str | None, typer.Option("--address", help="Ray cluster to u
 
 
 @fleet.command("fit")
+@reads
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write models to.", show_default=False)],
@@ -60,11 +61,8 @@ def fit(
         typer.Option("--together/--apart", help="Train entities of equal channels in one network; on a GPU if absent."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Fit entities again whose model stands.")] = False,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,7 +87,7 @@ def fit(
             _progress(entry.entity, () if standing else entry.notes, _came_of(entry, standing), done, planned)
 
     entries = fleets.fit(
-        data, out, settings=chosen, key=key, how=reading(time, time_format, missing, drop, largest), on=on,
+        data, out, settings=chosen, key=key, how=how, on=on,
         workers=workers, address=address, together=together, again=again, progress=tell,
     )  # fmt: skip
     failed = [one for one in entries if one.status == "failed"]
@@ -119,6 +117,7 @@ def _progress(entity: str, notes: Any, text: str, done: int, planned: int) -> No
 
 
 @fleet.command("detect")
+@reads
 def detect(
     models: Models,
     data: Data,
@@ -130,11 +129,8 @@ def detect(
     on: On = "joblib",
     workers: Workers = None,
     address: Address = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -157,7 +153,7 @@ def detect(
             _progress(found.entity, found.notes, text, done, planned)
 
     answers = fleets.detect(
-        models, data, key=key, how=reading(time, time_format, missing, drop, largest), budget=budget, on=on,
+        models, data, key=key, how=how, budget=budget, on=on,
         workers=workers, address=address, progress=tell,
     )  # fmt: skip
     events = sorted(

@@ -5,33 +5,16 @@ from typing import Annotated
 
 import typer
 
-from ..tables import LARGEST
+from ..tables import Reading
 from . import show
-from .options import (
-    Data,
-    DayFirst,
-    Drop,
-    Json,
-    Largest,
-    Missing,
-    ModelFile,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    check_out,
-    data_for,
-    reading,
-)
+from .options import Data, Json, ModelFile, Quiet, check_out, data_for, reads
 
 __all__ = ["recalibrate"]
 
 HARDLY_NORMAL = 0.01  # share of rows in alarm above which that is said
 
 
+@reads
 def recalibrate(
     model: ModelFile,
     data: Data,
@@ -41,16 +24,8 @@ def recalibrate(
     force: Annotated[
         bool, typer.Option("--force", help="Also with rows that the network does not know; it will see little then.")
     ] = False,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -71,18 +46,7 @@ def recalibrate(
         frame = data_for(
             detector,
             data,
-            reading(
-                time,
-                time_format,
-                missing,
-                drop,
-                largest,
-                timezone=timezone,
-                day_first=day_first,
-                thousands=thousands,
-                tag=tag,
-                value=value,
-            ),
+            how,
         )
     with show.working("Calibrating", quiet or json, total=None):
         alarmed = float(detector.detect(frame).alarm.mean())

@@ -9,9 +9,9 @@ import typer
 
 from ..errors import InputError
 from ..settings import Settings
-from ..tables import LARGEST
+from ..tables import Reading
 from . import show
-from .options import Drop, Json, Largest, Missing, Quiet, Time, TimeFormat, check_out, reading
+from .options import Json, Quiet, check_out, reads
 
 if TYPE_CHECKING:
     from ..tune import Found
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["tune"]
 
 
+@reads
 def tune(
     data: Annotated[
         list[Path],
@@ -50,11 +51,8 @@ def tune(
     ] = False,
     test: Annotated[Path | None, typer.Option(help="With --oracle: file with labels.", show_default=False)] = None,
     label: Annotated[str | None, typer.Option(help="With --oracle: label column of --test, 0 and 1.")] = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    largest: Largest = LARGEST,
+    *,
+    how: Reading,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,11 +73,10 @@ def tune(
     check_out("out", out, *data)
     objective: Worth
     if oracle:
-        objective = _oracle(data, test, label, time)
+        objective = _oracle(data, test, label, how.time)
     elif test is not None or label is not None:
         raise InputError("test and label must come with oracle: nothing else sees a label; got one of them without it")
     else:
-        how = reading(time, time_format, missing, drop, largest)
         objective = Objective([suited.for_a_fit(path, how).frame for path in data], Settings.of(**fixed).seed)
     show.notes(quiet=True)  # every trial would repeat what one fit says
 

@@ -14,24 +14,10 @@ import typer
 from ..errors import FileError, InputError
 from ..live.sources.split import LONGEST_LINE
 from ..results import Verdict
+from ..tables import Reading
 from ..wording import count
 from . import show
-from .options import (
-    AllowMissing,
-    Budget,
-    DayFirst,
-    Drop,
-    Missing,
-    Quiet,
-    Tag,
-    Thousands,
-    Time,
-    TimeFormat,
-    TimeZone,
-    Value,
-    reading,
-    reading_for,
-)
+from .options import AllowMissing, Budget, Quiet, reading_for, reads_lines
 from .output import Output, standard
 from .watches import PIPE, STANDARD, Wanted, run, wanted
 
@@ -47,6 +33,7 @@ __all__ = ["watch"]
 log = logging.getLogger("ccmtad")
 
 
+@reads_lines
 def watch(
     model: Annotated[
         Path | None, typer.Argument(metavar="MODEL", help="Model file that `fit` wrote.", show_default=False)
@@ -99,15 +86,8 @@ def watch(
         int, typer.Option(help="Bytes that a line may have; one that has more is left out.")
     ] = LONGEST_LINE,
     budget: Budget = None,
-    time: Time = None,
-    time_format: TimeFormat = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    timezone: TimeZone = None,
-    day_first: DayFirst = None,
-    thousands: Thousands = None,
-    tag: Tag = None,
-    value: Value = None,
+    *,
+    how: Reading,
     allow_missing: AllowMissing = False,
     quiet: Quiet = False,
 ) -> None:
@@ -130,10 +110,6 @@ def watch(
     elif model is None:
         raise InputError("model must be a model file, or --config a file of watches; got neither")
     else:
-        how = reading(
-            time, time_format, missing, drop,
-            timezone=timezone, day_first=day_first, thousands=thousands, tag=tag, value=value,
-        )  # fmt: skip
         one = Wanted(
             model, source, origin, tuple(to or (STANDARD,)), state, once, name, longest_line, budget, how,
             allow_missing, shared, partitions,

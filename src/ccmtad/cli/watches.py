@@ -12,7 +12,7 @@ from ..errors import FileError, SettingError
 from ..live.sources.split import LONGEST_LINE
 from ..tables import Reading
 from ..wording import got, some
-from .options import reading
+from .options import READING, reading
 
 if TYPE_CHECKING:
     from ..live.watch import Watch
@@ -24,8 +24,9 @@ log = logging.getLogger("ccmtad")
 
 PIPE = Path("-")
 STANDARD = "-"  # standard output
-TEXTS = ("model", "source", "from", "state", "name", "budget", "time", "time_format", "timezone")
+TEXTS = ("model", "source", "from", "state", "name", "budget", "time", "time_format", "timezone", "thousands")
 LISTS = ("to", "missing", "drop")
+SWITCHES = ("once", "day_first", "allow_missing")
 
 
 @dataclass(frozen=True)
@@ -77,19 +78,19 @@ def _wanted(table: Any, number: int) -> Wanted:
             many = [value] if isinstance(value, str) else value
             right = isinstance(many, list) and many and all(isinstance(one, str) for one in many)
             rule = "text, or a list of texts"
-        elif name == "once":
+        elif name in SWITCHES:
             right, rule = isinstance(value, bool), "true or false"
         else:
-            raise SettingError(f"keys of {place} must be among {some(['once', *TEXTS, *LISTS], 20)}; got {name!r}")
+            raise SettingError(f"keys of {place} must be among {some([*SWITCHES, *TEXTS, *LISTS], 20)}; got {name!r}")
         if not right:
             raise SettingError(f"{name} of {place} must be {rule}; got {got(value)}")
     if "model" not in table or ("source" in table) == ("from" in table):
         raise SettingError(f"{place} must have a model, and a source or a from; got {some(list(table))}")
     lists = {name: [value] if isinstance(value := table.get(name, []), str) else value for name in LISTS}
-    how = reading(
-        table.get("time"), table.get("time_format"), lists["missing"], lists["drop"], timezone=table.get("timezone")
-    )
-    made = Wanted(Path(table["model"]), once=table.get("once", False), name=table.get("name"), how=how)
+    said = {name: table[name] for name in READING if name in table}
+    how = reading(**{**said, "missing": lists["missing"], "drop": lists["drop"]})
+    switches = {name: table[name] for name in ("once", "allow_missing") if name in table}
+    made = Wanted(Path(table["model"]), name=table.get("name"), how=how, **switches)
     made = replace(made, origin=table.get("from"), budget=table.get("budget"), to=tuple(lists["to"]) or made.to)
     made = replace(made, source=Path(table.get("source", PIPE)))
     return replace(made, state=Path(table["state"])) if "state" in table else made

@@ -104,10 +104,12 @@ def rows(frame: Frame, settings: Settings) -> Iterator[Finding]:
     if np.isinf(wanted):
         yield Finding("fine", "rows", text)
         return
-    comfortable = int(np.ceil(wanted * kept / validation))
-    if kept >= comfortable:
+    if validation >= wanted:
         yield Finding("fine", "rows", f"{text}: enough for a budget of {settings.budget}")
     else:
+        comfortable = int(np.ceil(wanted))
+        if calibrating(comfortable, settings) < wanted:
+            comfortable = int(np.ceil(wanted / settings.validation))
         yield Finding(
             "note", "rows", f"{text}; for a budget of {settings.budget} about {comfortable:,} rows are comfortable: "
             "with fewer the threshold is extrapolated, and fit says how far",
