@@ -140,7 +140,7 @@ class Lanes:
         if not ready.all():  # nothing was made of those
             errors[~ready] = 0.0
         there = present if any(answer.gone for answer in answers) else None
-        off = None if model.guess is None else model.guess.off(x)
+        off = None if model.guess is None else model.guess.off_now(x)
         for n in np.flatnonzero(ready).tolist():
             k = lanes[n]
             rise, met = step.risen(records[k], self._rules[1]), answers[n].index - streams[k].late

@@ -2,9 +2,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from ccmtad.network.engine import ON_ONE_THREAD, Linear
+from ccmtad.network.engine import Linear
+from ccmtad.network.products import ON_ONE_THREAD, product
 
 
 @pytest.mark.parametrize(("rows", "inner", "out"), [(1, 5, 3), (700, 50, 64), (513, 123, 256), (9, 600, 600)])
@@ -29,7 +32,17 @@ def test_a_large_product_is_taken_in_pieces_that_one_thread_does(monkeypatch: py
         return real(a, b, **more)
 
     linear = Linear(np.ones((50, 64)), np.zeros(64))
-    monkeypatch.setattr("ccmtad.network.engine.np.matmul", counted)
+    monkeypatch.setattr("ccmtad.network.products.np.matmul", counted)
     linear(np.ones((512, 50)))
     assert len(sizes) > 1
     assert max(sizes) <= ON_ONE_THREAD
+
+
+@given(st.integers(1, 300), st.integers(0, 300), st.integers(1, 130), st.integers(1, 130), st.booleans())
+def test_what_a_row_comes_to_does_not_depend_on_those_after_it(
+    rows: int, more: int, inner: int, out: int, single: bool
+) -> None:
+    random = np.random.default_rng(rows + more)
+    matrix = random.normal(size=(inner, out))
+    x = random.normal(size=(rows + more, inner)).astype(np.float32 if single else np.float64)
+    assert np.array_equal(product(x, matrix)[:rows], product(x[:rows], matrix))

@@ -5,8 +5,8 @@ not once per window it is in; the second time mixing, the embedding mixer and th
 are folded into the maps beside them where they can be.
 
 A row must have the same loss alone, in a stream, as among thousands, in a batch, but a matrix product rounds
-differently for different numbers of rows. So whatever takes many rows at once is done in double precision, and the
-rest, time mixing, in single precision by products of one fixed shape.
+differently for different numbers of rows. So whatever takes many rows at once is done in double precision, and in a
+batch by products of one shape (`products`); the rest, time mixing, in single precision window by window.
 """
 
 from abc import ABC, abstractmethod
@@ -24,6 +24,7 @@ from ..errors import MissingExtraError
 from ..prepare import windows
 from . import kernels
 from .gelu import exact_gelu, gelu
+from .products import product
 from .shapes import Architecture
 
 __all__ = ["Engine", "Reconstructor"]
@@ -36,9 +37,6 @@ Weights = Mapping[str, Floats]
 BLOCK = 512  # windows at a time: bounds the memory
 CACHE = 65_536  # numbers of one intermediate result that stay in the cache
 EPSILON = 1e-5  # of torch's batch norm
-# Multiplications of one product. OpenBLAS shares larger ones out among threads: on two cores that wins little, and on a
-# busy machine, where one thread waits for another to get its turn, it costs several times the whole.
-ON_ONE_THREAD = 250_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +79,8 @@ class Linear:
         return Linear(self.matrix * norm.scale, self.bias * norm.scale + norm.shift)
 
     def __call__(self, x: Numbers) -> Numbers:
-        rows = max(1, ON_ONE_THREAD // self.matrix.size)
-        if x.ndim != 2 or len(x) <= rows:
-            out: Numbers = x @ self.matrix
-        else:
-            out = np.empty((len(x), self.matrix.shape[1]), np.result_type(x, self.matrix))
-            for first in range(0, len(x), rows):
-                np.matmul(x[first : first + rows], self.matrix, out=out[first : first + rows])
+        each_alone = x.ndim != 2 or len(x) == 1  # windows, or the newest row of a stream
+        out: Numbers = x @ self.matrix if each_alone else product(x, self.matrix)
         out += self.bias
         return out
 
@@ -260,7 +253,10 @@ class Reconstructor(ABC):
         for run_first, run_last in windows.runs(ends):
             for first in range(run_first, run_last + 1, BLOCK):
                 last = min(first + BLOCK - 1, run_last)
-                back = self.reconstruct(rows[first - self.window + 1 : last + 1])
+                taken = rows[first - self.window + 1 : last + 1]
+                if first == last:  # twice: one alone would be rounded as the row of a stream is
+                    taken = np.concatenate([taken, taken[-1:]])
+                back = self.reconstruct(taken)[: last - first + 1]
                 yield slice(done, done + len(back)), rows[first : last + 1] - back
                 done += len(back)
 

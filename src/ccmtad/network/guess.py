@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .engine import ON_ONE_THREAD
+from .products import product
 
 __all__ = ["Guess", "held_out"]
 
@@ -42,11 +42,14 @@ class Guess:
         return cls(weight, mean - mean @ weight)
 
     def off(self, rows: NDArray[Any]) -> Floats:
-        """(rows, channels): how far each value is from its guess."""
-        off, few = np.empty(rows.shape), max(1, ON_ONE_THREAD // self.weight.size)
-        for first in range(0, len(rows), few):
-            part = rows[first : first + few].astype(np.float64)
-            off[first : first + few] = part - (part @ self.weight + self.bias)
+        """(rows, channels): how far each value of a series is from its guess."""
+        guessed: Floats = product(rows, self.weight)
+        guessed += self.bias
+        return np.subtract(rows, guessed, out=guessed)
+
+    def off_now(self, rows: NDArray[Any]) -> Floats:
+        """The same of the newest rows of streams."""
+        off: Floats = rows - (rows @ self.weight + self.bias)
         return off
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engine import Reconstructor
+from .products import product
 from .weights import Weights
 
 __all__ = ["Principal", "mixed", "share"]
@@ -41,7 +42,7 @@ class Principal(Reconstructor):
         return cls(window, mean, kept @ kept.T)
 
     def reconstruct(self, rows: NDArray[Any]) -> Floats:
-        back: Floats = (rows[self.window - 1 :] - self.mean) @ self.projector + self.mean
+        back: Floats = product(rows[self.window - 1 :] - self.mean, self.projector) + self.mean
         return back
 
 
