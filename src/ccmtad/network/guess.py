@@ -43,9 +43,10 @@ class Guess:
 
     def off(self, rows: NDArray[Any]) -> Floats:
         """(rows, channels): how far each value of a series is from its guess."""
-        guessed: Floats = product(rows, self.weight)
-        guessed += self.bias
-        return np.subtract(rows, guessed, out=guessed)
+        off: Floats = product(rows, self.weight)
+        off += self.bias
+        np.subtract(rows, off, out=off)
+        return off
 
     def off_now(self, rows: NDArray[Any]) -> Floats:
         """The same of the newest rows of streams."""
