@@ -125,7 +125,7 @@ def test_copies_wild_values_and_jumps() -> None:
     [
         (99, "1/10000 rows", "problem", "99 rows are too few to fit: at least 100 are needed"),
         (ROWS, "1/100000 rows", "note", "about 100,000 rows are comfortable"),
-        (900, "1/10000 rows", "note", "the last 20%, 180 rows, calibrate; for a budget of 1/10000 rows about 50,000"),
+        (900, "1/10000 rows", "note", "the last 20%, 180 rows, calibrate; for a budget of 1/10000 rows about 10,000"),
         (ROWS, "1/10000 rows", "fine", "enough for a budget"),
         (ROWS, "1/week", "fine", "enough for a budget"),
     ],

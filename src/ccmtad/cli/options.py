@@ -134,9 +134,9 @@ def reads(command: Callable[..., None], leave: Sequence[str] = ()) -> Callable[.
             parameters.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
-    def run(**given: Any) -> None:
-        said = {name: given.pop(name) for name in flags}
-        command(how=reading(**said), **given)
+    def run(*others: Any, **given: Any) -> None:
+        said = {name: given.pop(name) for name in flags if name in given}
+        command(*others, how=reading(**said), **given)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
