@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .stream import Stream
     from .streams import Steps, Streams
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Budget",
