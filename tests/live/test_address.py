@@ -23,6 +23,13 @@ def test_all_parts_of_an_address_are_decoded() -> None:
     assert address.options(Options) == Options("a&b", 2, 0.5, True)
 
 
+def test_a_variable_of_the_environment_stands_for_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "p@ss/word?&")
+    assert Address.parse("redis://:${PAGER}@localhost/x").password == "p@ss/word?&"
+    with pytest.raises(SettingError, match=r"source must name variables of .* that are set; got \$\{NOT_THERE\}"):
+        Address.parse("redis://:${NOT_THERE}@localhost/x", "source")
+
+
 def test_several_hosts_and_none() -> None:
     assert Address.parse("kafka://a:1,[::1]:2,c/rows").hosts == (("a", 1), ("::1", 2), ("c", None))
     nowhere = Address.parse("file:///var/rows")

@@ -180,13 +180,6 @@ def test_two_sinks_that_differ_in_a_token_have_places_of_their_own() -> None:
     again.close(0.0)
 
 
-def test_a_variable_of_the_environment_stands_for_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PAGER", "p@ss/word?&")
-    assert reached("redis://:${PAGER}@localhost/x").address.password == "p@ss/word?&"
-    with pytest.raises(SettingError, match=r"that are set; got \$\{NOT_THERE\}"):
-        reached("redis://:${NOT_THERE}@localhost/x")
-
-
 def test_a_sink_that_is_away_for_long_keeps_the_newest(caplog: pytest.LogCaptureFixture) -> None:
     post = a_post("https://localhost:1/hook")
     sent = notices(300)

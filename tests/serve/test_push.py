@@ -143,7 +143,7 @@ def test_a_bad_entity_or_time_stops_no_other(server: Server, route: str) -> None
     ]  # fmt: skip
     told = taken(server, route, sent)
     assert told["refused"] == 4, told
-    for words in ("without slashes", "ten minutes from now", "names its entity"):
+    for words in ("without slashes", "no more than --ahead from now", "names its entity"):
         assert words in " ".join(told["notes"])
     assert rows(server, good) == {"flow": [1.0], 'level{tank="2"}': [6.0]}
     assert server.client.get("/readyz").status_code == 200

@@ -5,6 +5,7 @@ What is secret in an address is never shown.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ from ..wording import got, some
 __all__ = ["Address", "Reached", "kind_of", "kinds", "option"]
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+VARIABLE = re.compile(r"\$\{(\w+)\}")
 SECRETS = ("password", "passphrase", "secret", "token", "key", "sas", "credential", "signature")
 HIDDEN = "***"
 SHORTEST_SECRET = 3  # characters: what is shorter would blot out half of a message
@@ -52,7 +54,9 @@ class Address:
 
     @classmethod
     def parse(cls, text: str, argument: str = "address") -> "Address":
-        """An address from what a user wrote; `argument` names it in messages."""
+        """An address from what a user wrote; `argument` names it in messages. `${NAME}` in it stands for a variable of
+        the environment, so that no secret is on a command line or in a file."""
+        text = VARIABLE.sub(lambda found: _of_environment(found, argument), text)
         if not SCHEME.match(text):
             raise SettingError(f"{argument} must be a URL such as mqtt://localhost/plant; got {got(text)}")
         scheme, rest = text.split("://", 1)
@@ -140,6 +144,13 @@ def kind_of(package: str, address: Address, argument: str = "address") -> Any:
         names = ", ".join(f"{scheme}://" for scheme in sorted(known))
         raise SettingError(f"{argument} must begin with one of {names}; got {address.scheme}://")
     return known[address.scheme]
+
+
+def _of_environment(found: re.Match[str], argument: str) -> str:
+    value = os.environ.get(found[1])
+    if value is None:
+        raise SettingError(f"{argument} must name variables of the environment that are set; got {found[0]}")
+    return quote(value, safe="")
 
 
 def _host(text: str) -> tuple[str, int | None]:

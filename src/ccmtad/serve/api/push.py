@@ -16,13 +16,14 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from ...errors import CcmtadError
+from ...live.assemble import SECOND
 from ...live.labels import Naming
 from ...wording import iso, printable
 from ..names import check_entity
 from ..push import influx, otlp, remote_write
 from ..push.packing import unpacked
 from ..push.series import Body
-from ..push.sort import Pushed, Received, Value, sort
+from ..push.sort import LAST, Pushed, Received, Value, sort
 from ..refusal import Refusal
 from ..values import Values
 from . import schemas
@@ -147,7 +148,8 @@ async def _taken(
         check_entity(entity)
     tags = {channel for loaded in service.models for channel in loaded.model.channels}
     naming = Naming(settings.entity_labels, settings.drop_labels)
-    pushed: Pushed = sort(body, naming, tags, frozenset(missing or ()), time.time_ns(), entity)
+    latest = time.time_ns() + round(settings.ahead * SECOND) if settings.ahead else LAST
+    pushed: Pushed = sort(body, naming, tags, frozenset(missing or ()), latest, entity)
     done = await asyncio.gather(
         *(_of_entity(request, name, there, pushed, model) for name, there in pushed.entities.items() if there)
     )

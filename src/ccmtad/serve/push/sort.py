@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from ...live.labels import Naming
 from .series import Body
 
-__all__ = ["Pushed", "Received", "sort"]
+__all__ = ["LAST", "Pushed", "Received", "sort"]
 
-AHEAD = 600 * 10**9  # nanoseconds that a sender's clock may be ahead: a later value would make all others late
+LAST = (1 << 63) - 1  # nanosecond since 1970 that can be told
 Value = tuple[str, float, int]  # tag, value, time
 
 
@@ -33,9 +33,10 @@ class Received:
 
 
 def sort(
-    body: Body, naming: Naming, known: Collection[str], marks: Collection[float], now: int, entity: str | None
+    body: Body, naming: Naming, known: Collection[str], marks: Collection[float], latest: int, entity: str | None
 ) -> Pushed:
-    """By entity, or all for the one that is given; `known` are the tags of all models, `marks` stand for missing.
+    """By entity, or all for the one that is given; `known` are the tags of all models, `marks` stand for missing; a
+    value after the `latest` time would make all others late.
 
     In order of time, so that what a sender held back, series after series, makes whole rows.
     """
@@ -51,8 +52,10 @@ def sort(
         else:
             there = pushed.entities.setdefault(named, [])
             for value, time in series.samples:
-                if not 0 <= time <= now + AHEAD:
-                    body.leave_out(f"time of {tag!r} must be from 1970 to ten minutes from now; got {time} ns")
+                if not 0 <= time <= latest:
+                    body.leave_out(
+                        f"time of {tag!r} must be after 1970, and no more than --ahead from now; got {time} ns"
+                    )
                 else:
                     there.append((tag, float("nan") if value in marks else value, time))
     for values in pushed.entities.values():
