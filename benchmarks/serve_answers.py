@@ -22,7 +22,7 @@ from serve import CHANNELS, FIRST, Served, fresh_store, make_model, normal, serv
 ROWS = "/v1/entities/a/rows"
 LISTENERS = 1_000
 SINGLE_ROWS = 300
-NOISY = 20  # entities with one fault after another
+NOISY = 100  # entities with one fault after another
 
 
 def row(number: int, values: list[float]) -> dict[str, object]:
@@ -134,7 +134,7 @@ def slow_reader(service: Served, client: httpx.Client) -> None:
         line.sendall(f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {service.bearer}\r\n\r\n".encode())
         time.sleep(1.0)
         before, rows = service.memory, normal(1_000, 5)
-        rows[100::40] += 50.0  # one fault after another
+        rows[100::40] += 50.0 * np.arange(1, len(rows[100::40]) + 1)[:, None]  # each fault worse than the one before
         bodies = {"times": [FIRST + 1_000 * i for i in range(len(rows))], "values": rows.round(3).tolist()}
         for number in range(NOISY):
             assert client.post(f"/v1/entities/noisy-{number}/rows", json=bodies).status_code == 200
@@ -144,11 +144,12 @@ def slow_reader(service: Served, client: httpx.Client) -> None:
         told = b""
         line.settimeout(20.0)
         try:
-            while b"event: lagging" not in told[-200_000:]:
-                part = line.recv(1 << 20)
-                if not part:
-                    break
+            part = line.recv(1 << 20)
+            while part and b"event: lagging" not in told[-200_000:]:
                 told += part
+                part = line.recv(1 << 20)
+                if len(part) < 100:  # nothing but a sign of life: all is told
+                    break
         except TimeoutError:
             pass
         last = told[-60:].split(b"event:")[-1].split()[:1]
