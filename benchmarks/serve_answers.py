@@ -22,7 +22,7 @@ from serve import CHANNELS, FIRST, Served, fresh_store, make_model, normal, serv
 ROWS = "/v1/entities/a/rows"
 LISTENERS = 1_000
 SINGLE_ROWS = 300
-NOISY = 100  # entities with one fault after another
+NOISY = 400  # entities with one fault after another
 
 
 def row(number: int, values: list[float]) -> dict[str, object]:

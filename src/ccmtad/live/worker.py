@@ -122,10 +122,10 @@ class Worker:
         if not self.owned:
             return []
         found = []
-        for message, rows in self.source.messages():
+        for message in self.source.messages():
             part = self.owned.get(self.source.partition(message, self.shares.number))
             if part is not None and self.source.beyond(message, part.place):
-                found += [(part, row) for row in rows]
+                found += [(part, row) for row in self.source.rows(message)]
         for part in self.owned.values():
             part.place = self.source.reached(part.number, part.place)
         return found

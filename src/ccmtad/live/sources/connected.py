@@ -116,8 +116,12 @@ class Connected(ABC):
 
     def taken(self, message: Message) -> list[Row]:
         """Takes a message: the place is after it."""
-        self.place = message.place
+        self.passed(message)
         return self.rows(message)
+
+    def passed(self, message: Message) -> None:
+        """The place is after a message, whatever it holds."""
+        self.place = message.place
 
     def rows(self, message: Message) -> list[Row]:
         """What a message holds."""

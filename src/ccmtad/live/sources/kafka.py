@@ -155,10 +155,9 @@ class Kafka(Partitioned):
         place = (str(partition), found.offset() + 1)
         return Message(found.value() or b"", place, f"{self.address.path}/{key or ''}", taken, key)
 
-    def taken(self, message: Message) -> list[Any]:
+    def passed(self, message: Message) -> None:
         partition, offset = message.place
         self.place = {**self.place, partition: offset}
-        return self.rows(message)
 
     def acknowledge(self, place: dict[str, int]) -> None:
         if self.options.group:

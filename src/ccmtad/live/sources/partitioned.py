@@ -1,10 +1,9 @@
 """A source whose messages are of many entities, in partitions that several workers share."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...tables.lines import Row
 from .connected import BATCH, Connected
 from .payload import Message
 
@@ -34,9 +33,11 @@ class Partitioned(Connected):
     def reached(self, partition: int, place: Any) -> Any:
         """The place of a partition whose place was that one, after all messages taken."""
 
-    def messages(self) -> list[tuple[Message, list[Row]]]:
-        """As `take`, with what each row came from."""
+    def messages(self) -> Iterator[Message]:
+        """As `take`, but as they came, and each with the place after it: who wants one asks for its `rows`."""
         if not self._fetched:
             self._fetch(0.0)
-        found = [self._fetched.popleft() for _ in range(min(BATCH, len(self._fetched)))]
-        return [(message, self.taken(message)) for message in found]
+        for _ in range(min(BATCH, len(self._fetched))):
+            message = self._fetched.popleft()
+            self.passed(message)
+            yield message
