@@ -24,7 +24,7 @@ from ..errors import MissingExtraError
 from ..prepare import windows
 from . import kernels
 from .gelu import exact_gelu, gelu
-from .products import product
+from .products import filled, product
 from .shapes import Architecture
 
 __all__ = ["Engine", "Reconstructor"]
@@ -79,8 +79,7 @@ class Linear:
         return Linear(self.matrix * norm.scale, self.bias * norm.scale + norm.shift)
 
     def __call__(self, x: Numbers) -> Numbers:
-        each_alone = x.ndim != 2 or len(x) == 1  # windows, or the newest row of a stream
-        out: Numbers = x @ self.matrix if each_alone else product(x, self.matrix)
+        out: Numbers = product(x, self.matrix) if x.ndim == 2 else x @ self.matrix  # window by window
         out += self.bias
         return out
 
@@ -253,10 +252,8 @@ class Reconstructor(ABC):
         for run_first, run_last in windows.runs(ends):
             for first in range(run_first, run_last + 1, BLOCK):
                 last = min(first + BLOCK - 1, run_last)
-                taken = rows[first - self.window + 1 : last + 1]
-                if first == last:  # twice: one alone would be rounded as the row of a stream is
-                    taken = np.concatenate([taken, taken[-1:]])
-                back = self.reconstruct(taken)[: last - first + 1]
+                number = last - first + 1
+                back = self.reconstruct(filled(rows[first - self.window + 1 : last + 1], number))[:number]
                 yield slice(done, done + len(back)), rows[first : last + 1] - back
                 done += len(back)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .products import product
+from .products import filled, product
 
 __all__ = ["Guess", "held_out"]
 
@@ -43,7 +43,7 @@ class Guess:
 
     def off(self, rows: NDArray[Any]) -> Floats:
         """(rows, channels): how far each value of a series is from its guess."""
-        off: Floats = product(rows, self.weight)
+        off: Floats = product(filled(rows, len(rows)), self.weight)[: len(rows)]
         off += self.bias
         np.subtract(rows, off, out=off)
         return off
