@@ -94,6 +94,23 @@ def test_an_alert_fires_past_the_resolve_timeout_and_ends_with_its_event(
     until("a is resolved", lambda: not firing(alertmanager, "a"))
 
 
+@pytest.mark.slow
+def test_told_each_minute_an_alert_lives_past_a_resolve_timeout_of_one(
+    nursery: Nursery, plant_models: Path, tmp_path: Path
+) -> None:
+    """As in earnest: nothing is made quicker."""
+    copy = shutil.copytree(plant_models, tmp_path / "models")
+    with an_alertmanager(tmp_path, "1m") as alertmanager:
+        told = ("--silence", "0", "--alertmanager", str(alertmanager.base_url))
+        with nursery.serving(copy, f"sqlite:///{tmp_path / 'store.db'}", *told) as server:
+            begin(server, "a")
+            alert = until_fires(alertmanager, "a")
+            for _ in range(3):
+                alert = sent_after(alertmanager, "a", alert, 45.0)
+            end(server, "a")
+            until("a is resolved", lambda: not firing(alertmanager, "a"))
+
+
 def test_labels_have_the_fingerprint_that_alertmanager_gives_them(server: Server, alertmanager: httpx.Client) -> None:
     begin(server, "fingerprint")
     alert = until_fires(alertmanager, "fingerprint")
