@@ -100,8 +100,16 @@ class Program(Server):
         until(lambda: answers(self.port), f"{self.program}'s answer")
 
     def stop(self) -> None:
+        """Asked again and again: Mosquitto forgets what it was told before its main loop begins."""
+        until(self._ended, f"{self.program}'s end", 0.0)
+
+    def _ended(self) -> bool:
         self.process.terminate()
-        self.process.wait(PATIENCE)
+        try:
+            self.process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 BAD = (b"", b"no number", b"\xff\xfe", b'{"flow": 1', b"[1, 2]", b'{"other": 1.0}', b'{"time": "never", "flow": 1.0}',
