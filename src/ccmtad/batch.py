@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
+
+TOGETHER = 16  # questions of blame that are answered at once
 
 
 def detect(model: Model, engine: Reconstructor, frame: Frame, progress: Progress | None = None) -> Detection:
@@ -93,6 +95,8 @@ class _Judging:
             model.calibration.rules, model.limits, model.combiner.unit, series.start, series.kept,
             times if len(times) == len(series.kept) else times[series.kept], series.present, available(),
         )  # fmt: skip
+        self.tail = np.zeros((model.settings.window, len(model.channels)))  # differences of the last rows
+        self.questions: list[_Question] = []
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
         self.alarmed: dict[int, _Alarmed] = {}  # by excursion
         self.sizes = np.zeros(len(series.kept))  # losses of rows in alarm, as they were before anything was clipped
@@ -106,6 +110,8 @@ class _Judging:
         self._go(loss, end, begin, error, own)
         excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
         self.excursions = int(excursion[-1])
+        window, off = len(self.tail), np.concatenate([self.tail, difference])
+        self.tail = off[-window:]
         which = np.flatnonzero(fold.alarm[rows])
         if not len(which):
             return
@@ -120,7 +126,7 @@ class _Judging:
             for i in np.flatnonzero(mine).tolist():
                 alarmed.rows += 1
                 if asked(alarmed.rows):
-                    alarmed.blame += self._put_back(int(there[i]), whole[i], own[there[i] - begin])
+                    self._ask(alarmed, int(there[i]), off[which[i] + 1 :][:window], whole[i], own[there[i] - begin])
             seen = whole[mine] if present is None else np.where(present[mine], whole[mine], 0.0)
             alarmed.take(seen, there[mine], difference[which][mine], own[there[mine] - begin])
 
@@ -129,15 +135,27 @@ class _Judging:
         values: Floats = self.frame.values[self.series.kept[rows]]
         return values
 
-    def _put_back(self, row: int, error: Floats, own: Floats) -> Floats:
-        """Which channel did it."""
-        window, rows = self.model.settings.window, self.series.rows
-        quiet = np.flatnonzero(self.fold.score[max(0, row - window) : row] <= 0.0)
-        event = len(self.fold.score[max(0, row - window) : row]) - int(quiet[-1]) if len(quiet) else window
-        event = min(event, window)
-        expected = self.engine.reconstruct(rows[row - event - window + 2 : row + 1]).astype(np.float32)
-        present = np.ones(rows.shape[1], dtype=np.bool_) if self.series.present is None else self.series.present[row]
-        return put_back(self.model, self.engine, rows[row - window + 1 : row + 1], expected, error, present, own)
+    def _ask(self, alarmed: "_Alarmed", row: int, off: Floats, error: Floats, own: Floats) -> None:
+        """Which channel did it: so many questions are answered at once."""
+        window = slice(row - len(off) + 1, row + 1)
+        rising, rows = self.fold.score[window] > 0.0, self.series.rows[window]
+        lasted = int(np.argmin(rising[::-1])) if not rising.all() else len(off)
+        expected = (rows - off).astype(np.float32)
+        present = np.ones(len(error), np.bool_) if self.series.present is None else self.series.present[row]
+        self.questions.append(_Question(alarmed, rows, expected, lasted, error, present, own))
+        if len(self.questions) == TOGETHER:
+            self._answer()
+
+    def _answer(self) -> None:
+        if not self.questions:
+            return
+        # Always so many: what one comes to must not depend on those after it, not in the last bit either.
+        more = TOGETHER - len(self.questions)
+        alarmed, *given = zip(*self.questions, *[self.questions[-1]] * more, strict=True)
+        shares = put_back(self.model, self.engine, *map(np.array, given))
+        for one, share in zip(alarmed[: TOGETHER - more], shares, strict=False):
+            one.blame += share
+        self.questions.clear()
 
     def _go(
         self, loss: Floats, end: int, first: int = 0, error: NDArray[Any] = NO_ERRORS, own: Floats = NO_ONE
@@ -157,6 +175,7 @@ class _Judging:
 
     def detection(self, loss: Floats) -> Detection:
         """The answer, once all rows are taken."""
+        self._answer()
         self._go(loss, len(loss))
         still = [kind for kind in range(len(KINDS)) if readable(self.fold.signals.conditions[0], kind).open]
         model, series, frame, scores = self.model, self.series, self.frame, self.fold.judged(loss)
@@ -218,6 +237,18 @@ class _Judging:
         peaks = self.model.peaks(np.stack([alarmed.error, values, expected, off, beyond]))
         blame = alarmed.blame / times_asked(alarmed.rows)
         return Event.of(rows, stamps, self.model.channels, blame, *peaks, **measured)  # type: ignore[arg-type]
+
+
+class _Question(NamedTuple):
+    """Which channel did it, at one row in alarm; as `put_back` is asked."""
+
+    alarmed: "_Alarmed"
+    rows: Errors
+    expected: Errors
+    lasted: int
+    error: Floats
+    present: Bools
+    own: Floats
 
 
 class _Alarmed:

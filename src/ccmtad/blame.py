@@ -19,6 +19,7 @@ __all__ = ["asked", "put_back", "times_asked"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 CANDIDATES = 5
@@ -38,19 +39,30 @@ def times_asked(alarmed: int) -> int:
 
 @np.errstate(over="ignore", invalid="ignore")
 def put_back(
-    model: Model, engine: Reconstructor, rows: Rows, expected: Rows, error: Floats, present: Bools, own: Floats
+    model: Model,
+    engine: Reconstructor,
+    rows: Rows,
+    expected: Rows,
+    lasted: Ints,
+    error: Floats,
+    present: Bools,
+    own: Floats,
 ) -> Floats:
-    """(channels,): how much of the error of the newest row goes away with each channel, as shares; half of them belong
-    to those that are beyond a limit of their own, where there are some.
+    """(events, channels): how much of the error of the newest row goes away with each channel, as shares; half of them
+    belong to those that are beyond a limit of their own, where there are some.
 
-    `rows` is the window, `expected` what was expected of its last ones, those of the event; `error` are the squared
-    errors of the newest, as they would be had nothing been clipped; `own` what the signals say to blame.
+    `rows` (events, window, channels) are the windows, `expected` what was expected of them, which counts in the last
+    `lasted` (events,) rows, those of the event; `error` (events, channels) are the squared errors of the newest, as
+    they would be had nothing been clipped; `own` (events, 3, channels) what the signals say to blame.
     """
-    shares, mine = _share_of_error(model, engine, rows, expected, error, present), _of_their_own(model, own)
-    total = float(mine.sum())
-    if not total > 0.0:
-        return shares
-    return OF_THEIR_OWN * mine / total + (1.0 - OF_THEIR_OWN) * shares if shares.any() else mine / total
+    shares = _share_of_error(model, engine, rows, expected, lasted, error, present)
+    for share, beyond in zip(shares, own, strict=True):
+        mine = _of_their_own(model, beyond)
+        total = float(mine.sum())
+        if total > 0.0:
+            mine /= total
+            share[:] = OF_THEIR_OWN * mine + (1.0 - OF_THEIR_OWN) * share if share.any() else mine
+    return shares
 
 
 def _of_their_own(model: Model, own: Floats) -> Floats:
@@ -65,20 +77,29 @@ def _of_their_own(model: Model, own: Floats) -> Floats:
 
 
 def _share_of_error(
-    model: Model, engine: Reconstructor, rows: Rows, expected: Rows, error: Floats, present: Bools
+    model: Model, engine: Reconstructor, rows: Rows, expected: Rows, lasted: Ints, error: Floats, present: Bools
 ) -> Floats:
-    unit, shares, channels = model.combiner.unit, np.zeros(len(error)), np.arange(len(error))
-    there = present & ~(model.still & (rows[-1] == -1.0))  # one that sits where it always sat is not to blame
+    unit, (events, window, _) = model.combiner.unit, rows.shape
+    newest = rows[:, -1]
+    there = present & ~(model.still & (newest == -1.0))  # one that sits where it always sat is not to blame
     scaled = np.where(there, error / unit, 0.0)
-    total = float(scaled.sum())
-    if not total > 0.0:
-        return shares
-    clipped = np.maximum(error - np.square(rows[-1] - expected[-1]), 0.0)  # what clipping took from the errors
-    order = np.argsort(-scaled, kind="stable")[:CANDIDATES]
-    for c in order[scaled[order] > 0.0].tolist():
-        other = rows.copy()
-        other[-len(expected) :, c] = expected[:, c]
-        left = np.square(other[-1] - engine.reconstruct(other)[0]) + np.where(channels == c, 0.0, clipped)
-        shares[c] = max(total - float(np.where(there, left / unit, 0.0).sum()), 0.0)
-    gone = float(shares.sum())
-    return shares / gone if gone > 0.0 else scaled / total
+    total = scaled.sum(axis=1, keepdims=True)
+    clipped = np.maximum(error - np.square(newest - expected[:, -1]), 0.0)  # what clipping took from the errors
+
+    candidates = np.argsort(-scaled, axis=1, kind="stable")[:, :CANDIDATES]
+    which, c = np.repeat(np.arange(events), candidates.shape[1]), candidates.ravel()
+    each = np.arange(len(c))
+    touched = np.arange(window) >= window - lasted[which, None]
+    others = rows[which]
+    others[each, :, c] = np.where(touched, expected[which, :, c], others[each, :, c])
+    beside = clipped[which]
+    beside[each, c] = 0.0
+    left = np.square(others[:, -1] - engine.newest(others)) + beside
+    gone = total[which, 0] - np.where(there[which], left / unit, 0.0).sum(axis=1)
+
+    shares: Floats = np.zeros_like(scaled)
+    shares[which, c] = np.where((gone > 0.0) & (scaled[which, c] > 0.0), gone, 0.0)
+    whole = shares.sum(axis=1, keepdims=True)
+    shares = np.where(whole > 0.0, shares, scaled) / np.where(whole > 0.0, whole, total)
+    shares[~(total[:, 0] > 0.0)] = 0.0
+    return shares

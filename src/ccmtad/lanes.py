@@ -309,10 +309,12 @@ class Taken:
         """Which channel did it."""
         model, window = self.of.model, self.of.model.settings.window
         order = (np.arange(window) + int(life.filled)) % window  # oldest first
-        rows, expected = self.of.past[lane][:, order]
-        event = expected[-min(int(life.rising), window) :]
-        own = self.of.signals.traces[lane, list(TO_BLAME)]
-        return put_back(model, self.of.engine, rows, event, self._whole(number)[0], self.present[number], own)
+        rows, expected = self.of.past[lane][:, None, order]
+        lasted, row = np.array([min(int(life.rising), window)]), slice(number, number + 1)
+        own = self.of.signals.traces[None, lane, list(TO_BLAME)]
+        error, present = self._whole(number), self.present[row]
+        (shares,) = put_back(model, self.of.engine, rows, expected, lasted, error, present, own)
+        return shares  # type: ignore[no-any-return]
 
     def _whole(self, number: int) -> Floats:
         """Squared errors as they would be had nothing been clipped."""

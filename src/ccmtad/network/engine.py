@@ -241,6 +241,10 @@ class Reconstructor(ABC):
     def reconstruct(self, rows: Floats) -> Numbers:
         """The reconstruction of every row that ends a window of consecutive `rows`."""
 
+    def newest(self, windows: Floats) -> Numbers:
+        """The reconstruction of the newest row of each window: (windows, time, channels) to (windows, channels)"""
+        return np.concatenate([self.reconstruct(rows) for rows in windows])
+
     def errors(self, rows: Floats, ends: Ints) -> Iterator[tuple[slice, Numbers]]:
         """Squared errors of the rows `ends`, block by block in order: (where in `ends`, errors)."""
         for where, difference in self.differences(rows, ends):
@@ -289,6 +293,11 @@ class Engine(Reconstructor):
             return self.reconstruct_windows(x, sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
         newest, time = r0[self.window - 1 :], self.last.time
         return self.last(x, newest, newest, None if time is None else time.of_rows(r0))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def newest(self, windows: Floats) -> Numbers:
+        embedded = self.embed(windows.reshape(-1, self.channels))
+        return self.reconstruct_windows(windows[:, -1], embedded.reshape(*windows.shape[:2], -1))
 
     def reconstruct_windows(self, x: Floats, r: Floats) -> Numbers:
         """The newest rows `x` of windows that are embedded already: (windows, time, width) to (windows, channels)."""
