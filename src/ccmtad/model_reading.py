@@ -131,10 +131,10 @@ class Reading:
         alpha = self._number("an alpha", self.facts["alpha"], FINEST, 1.0)
         threshold = self._number("a threshold", self.facts["threshold"], FINEST, LARGEST)
         told = self.facts.get("scales", [[1, 0.0, threshold]])
-        kinds = in_use(settings.persistence)
         listed = isinstance(told, list) and all(isinstance(one, list) and len(one) == 3 for one in told)
         self._check(listed, "three numbers for each track", told)
-        rows = [kind.rows(settings.persistence) for kind in kinds]
+        kinds = in_use(settings)
+        rows = [kind.rows(settings) for kind in kinds]
         self._check([one[0] for one in told] == rows, f"tracks over {rows} rows", [one[0] for one in told])
         tracks = []
         for i, (kind, averaged, (_, normal, limit)) in enumerate(zip(kinds, rows, told, strict=True)):

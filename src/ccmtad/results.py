@@ -291,7 +291,7 @@ EVENT_COLUMNS = (
         "severity",
         lambda event: round(event.severity, 4),
         "severity",
-        lambda event: f"{event.severity:.3g}",
+        lambda event: number(event.severity),
         number=True,
     ),
     Column("channels", lambda event: list(event.channels)),

@@ -48,8 +48,8 @@ class Support:
 def independent_threshold(rules: Rules, track: Track, rows_per_alarm: float) -> float:
     """The score that independent normal rows exceed once in `rows_per_alarm`."""
     references = len(track.reference) if np.isinf(track.ranking.beyond.start) else 0
-    given = (rules.alpha, rules.patience, rules.reset, rules.duration)
-    return _simulated(references, track.tail.name, *given, rows_per_alarm)
+    by = rules.settings
+    return _simulated(references, track.tail.name, rules.alpha, by.patience, by.reset, by.duration, rows_per_alarm)
 
 
 def observed_threshold(
@@ -63,13 +63,13 @@ def observed_threshold(
     its confidence interval. Too few peaks to tell: an extreme loss counts as often as it repeats, so the threshold of
     independent rows is multiplied by the correlation time of the evidence, and by more where rows are few.
     """
-    measured = averaged(losses, track.rows) / np.exp(track.normal)
+    by, measured = rules.settings, averaged(losses, track.rows) / np.exp(track.normal)
     judged = np.flatnonzero(~np.isnan(measured))
     b = np.full(len(measured), np.nan)
     for fold in np.array_split(judged, min(FOLDS, len(judged))):
         others = Ranking(np.sort(measured[np.setdiff1d(judged, fold, assume_unique=True)]), track.tail)
         b[fold] = np.log(rules.alpha) + others.strength(measured[fold])
-    peaks, first, last = excursions(accumulate(b, rules.patience, rules.reset), rules.duration)
+    peaks, first, last = excursions(accumulate(b, by.patience, by.reset), by.duration)
     order = np.sort(peaks)
     often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
     top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
@@ -78,7 +78,7 @@ def observed_threshold(
         threshold = independent * _correlation_time(b[judged]) * few
         return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST_PEAKS_FOR_A_TAIL)
     start = float(order[-top - 1])
-    excess = declustered(peaks, first, last, start, rules.cooldown) - start
+    excess = declustered(peaks, first, last, start, by.cooldown) - start
     top = len(excess)
     mean = max(float(excess.mean()), LEAST_SPREAD)
     every = len(judged) / top  # rows between peaks above the start

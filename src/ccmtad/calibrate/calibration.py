@@ -76,9 +76,7 @@ class Calibration:
     @cached_property
     def rules(self) -> Rules:
         """What a step goes by."""
-        names = ("patience", "reset", "settle", "drift", "accept", "duration", "cooldown")
-        given = {name: getattr(self.settings, name) for name in names}
-        return Rules(alpha=self.alpha, tracks=self.tracks, unlike=self.unlike, **given)
+        return Rules(self.settings, self.alpha, self.tracks, self.unlike)
 
     @property
     def share(self) -> float:
@@ -121,4 +119,4 @@ class Calibration:
 def tracks_of(losses: Floats, settings: Settings) -> tuple[Track, ...]:
     """What normal losses look like on each track, before there is a threshold."""
     tail, follows = tails.find(settings.tail), bool(settings.adapt)
-    return tuple(Track.of(kind, losses, settings.persistence, tail, follows) for kind in in_use(settings.persistence))
+    return tuple(Track.of(kind, losses, kind.rows(settings), tail, follows) for kind in in_use(settings))

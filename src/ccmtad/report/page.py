@@ -12,7 +12,7 @@ from .. import __version__
 from ..calibrate.feedback import in_force
 from ..errors import MissingExtraError
 from ..files import write
-from ..results import Detection
+from ..results import EVENT_COLUMNS, Column, Detection
 from ..settings import Settings
 from ..truth import Truth, judge
 from ..wording import count
@@ -30,6 +30,7 @@ __all__ = ["html", "save"]
 
 CLOSE_UPS = 40  # events, the most severe ones, that are drawn one by one
 LISTED = 500  # events in the table
+COLUMNS = sorted((column for column in EVENT_COLUMNS if column.title), key=lambda column: column.title != "what")
 MEASURED = {  # what a severity is, where it is not about errors
     "signal lost": "times as long as it may be missing",
     "frozen": "times as long as it may stand still",
@@ -42,13 +43,12 @@ class Told:
     """An event as the page tells it."""
 
     number: int  # from 1
+    cells: tuple[tuple[Column, str], ...]
     sentence: str
     kind: str
     start: str
-    alarm: str
-    end: str
-    lasted: str
     severity: str
+    lasted: str
     drawn: bool
     accepted: str  # rows after which its level was taken for the new normal; "" where it was not
     label: str  # whether it touches a labelled stretch; "" where there are no labels
@@ -129,6 +129,7 @@ def html(result: Detection, *, title: str = "Anomaly report", labels: Any = None
             span=_span(result),
             thinned=_thinned(len(result), figures.POINTS),
             every=every(result),
+            columns=COLUMNS,
             events=events,
             left_out=f"{len(severe) - len(events):,}" if len(severe) > len(events) else "",
             options=[one for one in events if one.drawn],
@@ -235,9 +236,9 @@ def _told(found: Detection, truth: Truth | None, number: int, drawn: bool) -> To
     one, clock, accept = found.events[number], Clock(found), found.learnt.settings.accept
     last = one.end if one.end is not None else int(drawable(found)[-1])
     return Told(
-        number + 1, one.sentence + one.others, one.kind, clock.text(one.start), clock.text(one.alarm),
-        "still open" if one.end is None else clock.text(one.end), clock.lasted(one.start, last),
-        numeral(one.severity), drawn, f"{accept:,}" if found.accepted(one) else "",
+        number + 1, tuple((column, column.text(one)) for column in COLUMNS), one.sentence + one.others, one.kind,
+        clock.text(one.start), numeral(one.severity), clock.lasted(one.start, last), drawn,
+        f"{accept:,}" if found.accepted(one) else "",
         "" if truth is None else "labelled" if truth.right[number] else "not labelled",
     )  # fmt: skip
 

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ..compiled import Entry, available, kernel
 from ..record import Layout
 
-__all__ = ["FIELDS", "KEEPS_NEW", "accumulate", "add", "forget"]
+__all__ = ["FIELDS", "GOES_BY", "KEEPS_NEW", "accumulate", "add", "forget"]
 
 Floats = NDArray[np.float64]
 
 KEEPS_NEW = {"carried": True, "everything": False}  # what a reset drops, by name: whether the new evidence is kept
+
+GOES_BY = {"patience": 0}  # settings
 
 FIELDS = {
     "score": 0.0,

@@ -4,7 +4,9 @@ from typing import Any
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "decide", "forget"]
+__all__ = ["FIELDS", "GOES_BY", "decide", "forget"]
+
+GOES_BY = {"duration": 1, "cooldown": 0}  # settings
 
 FIELDS = {
     "above": 0,  # rows above the threshold, up to the newest

@@ -11,10 +11,12 @@ from typing import Any
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "LEVELS", "TINY", "WITHIN", "accepting", "follow", "measure"]
+__all__ = ["FIELDS", "GOES_BY", "LEVELS", "TINY", "WITHIN", "accepting", "follow", "measure"]
 
 TINY = 1e-12  # a loss; smaller ones are all alike
 FASTER_WHEN_ACCEPTED = 3.0  # times as fast, once an event has become the new normal
+
+GOES_BY = {"settle": 0, "drift": 0.0, "accept": 0}  # settings
 
 FIELDS = {
     "level": 0.0,  # logarithm of the normal loss, as it stands

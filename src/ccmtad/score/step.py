@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..compiled import Entry, kernel
 from ..record import Layout, assign, readable
-from . import alarm, events, health, signals, tracks
+from ..settings import Settings
+from . import accumulate, alarm, events, health, level, signals, tracks
 from .accumulate import KEEPS_NEW
 from .alarm import decide
 from .level import follow
@@ -46,26 +47,16 @@ FIELDS = {
 
 WITHIN = {**health.WITHIN, **events.WITHIN}
 
-RULES = Layout(
-    {
-        "log_alpha": 0.0, "patience": 0, "keeps_new": False, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1,
-        "cooldown": 0, "unlike": math.inf,
-    }
-)  # fmt: skip
+GOES_BY = {**accumulate.GOES_BY, **level.GOES_BY, **alarm.GOES_BY}  # settings, as they stand
+RULES = Layout({"log_alpha": 0.0, "keeps_new": False, "unlike": math.inf}, GOES_BY)
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What a step goes by: settings as numbers, the tracks, and their tables end to end."""
+    """What a step goes by: settings, the tracks, and their tables end to end."""
 
+    settings: Settings
     alpha: float
-    patience: int
-    reset: str
-    settle: int
-    drift: float
-    accept: int
-    duration: int
-    cooldown: int
     tracks: tuple[Track, ...]
     unlike: float = math.inf  # how far the level may rise, in logarithms, before that is an event
 
@@ -82,16 +73,10 @@ class Rules:
         return self._arguments(False)
 
     def _arguments(self, compiled: bool) -> tuple[Any, ...]:
-        rules = RULES.of(
-            compiled,
-            [
-                {
-                    "log_alpha": math.log(self.alpha), "patience": self.patience, "keeps_new": KEEPS_NEW[self.reset],
-                    "settle": self.settle, "drift": self.drift, "accept": self.accept, "duration": self.duration,
-                    "cooldown": self.cooldown, "unlike": self.unlike,
-                }
-            ],
-        )  # fmt: skip
+        rules = {
+            "log_alpha": math.log(self.alpha), "keeps_new": KEEPS_NEW[self.settings.reset], "unlike": self.unlike,
+            **{name: getattr(self.settings, name) for name in GOES_BY},
+        }  # fmt: skip
         looks, first = [], 0
         for number, track in enumerate(self.tracks):
             ranking, beyond, size = track.ranking, track.ranking.beyond, len(track.reference)
@@ -115,7 +100,7 @@ class Rules:
         normal: Any = self.tracks[0].shares
         if not compiled:
             tables = [table.tolist() for table in tables]
-        return rules, LOOK.of(compiled, looks), *tables, np.array(normal) if compiled else normal
+        return RULES.of(compiled, [rules]), LOOK.of(compiled, looks), *tables, np.array(normal) if compiled else normal
 
     @property
     def longest(self) -> int:
@@ -124,7 +109,7 @@ class Rules:
 
     def memory(self, layout: Layout, streams: int, compiled: bool) -> "Memory":
         """What so many new streams remember; `layout` has at least the fields of a step."""
-        count, longest, settle = len(self.tracks), self.longest, self.settle
+        count, longest, settle = len(self.tracks), self.longest, self.settings.settle
         if compiled:
             rings = (np.zeros((streams, count, size)) for size in (longest, settle))
             made = Memory(layout.array(streams), tracks.LAYOUT.array((streams, count)), *rings)
@@ -141,7 +126,7 @@ class Rules:
 
     def begin(self, memory: "Memory", stream: int) -> None:
         """What a stream does not start with as zero."""
-        assign(memory.streams[stream], "since_alarm", self.cooldown)
+        assign(memory.streams[stream], "since_alarm", self.settings.cooldown)
         for record, track in zip(memory.tracks[stream], self.tracks, strict=True):
             assign(record, "level", track.normal)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...compiled import Entry, available, kernel
 from ...record import Layout
 from ...registry import gather
+from ...settings import Settings
 from .. import accumulate, level
 from ..accumulate import add
 from ..evidence import Ranking, rank
@@ -49,14 +50,14 @@ class Kind(ABC):
     limited = False  # whether a loss counts for no more than the largest normal one
 
     @abstractmethod
-    def rows(self, persistence: int) -> int:
+    def rows(self, settings: Settings) -> int:
         """Rows a loss is averaged over; 0 where this track is not in use."""
 
 
-def in_use(persistence: int) -> list[Kind]:
+def in_use(settings: Settings) -> list[Kind]:
     """The tracks of these settings, in order."""
     kinds = sorted(gather("score.tracks").values(), key=lambda kind: kind.order)
-    return [kind for kind in kinds if kind.rows(persistence)]
+    return [kind for kind in kinds if kind.rows(settings)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +72,8 @@ class Track:
     limited: bool = False
 
     @classmethod
-    def of(cls, kind: Kind, losses: Floats, persistence: int, tail: Tail, follows: bool) -> "Track":
-        """What normal losses in order of time (NaN where they break) look like."""
-        rows = kind.rows(persistence)
+    def of(cls, kind: Kind, losses: Floats, rows: int, tail: Tail, follows: bool) -> "Track":
+        """What normal losses in order of time (NaN where they break) look like, averaged over so many rows."""
         smooth = averaged(losses, rows)
         known = smooth[~np.isnan(smooth)]
         normal = float(np.median(np.log(np.maximum(known, TINY)))) if follows and len(known) else 0.0

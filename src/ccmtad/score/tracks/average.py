@@ -1,5 +1,6 @@
 """Through a trailing mean: sees what is small but lasts."""
 
+from ...settings import Settings
 from . import Kind
 
 __all__ = ["average"]
@@ -12,8 +13,8 @@ class Average(Kind):
     order = 1
     limited = True
 
-    def rows(self, persistence: int) -> int:
-        return persistence if persistence > 1 else 0
+    def rows(self, settings: Settings) -> int:
+        return settings.persistence if settings.persistence > 1 else 0
 
 
 average = Average()

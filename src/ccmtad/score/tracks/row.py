@@ -1,5 +1,6 @@
 """Row by row, as in the paper: quick."""
 
+from ...settings import Settings
 from . import Kind
 
 __all__ = ["row"]
@@ -10,7 +11,7 @@ class Row(Kind):
 
     name = "row"
 
-    def rows(self, persistence: int) -> int:  # noqa: ARG002  always in use
+    def rows(self, settings: Settings) -> int:  # noqa: ARG002  always in use
         return 1
 
 
