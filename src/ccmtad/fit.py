@@ -24,6 +24,7 @@ from .prepare import missing, timeline, windows
 from .prepare.scale import Scaler
 from .results import Epoch
 from .score import astray, combine
+from .score.level import TINY
 from .settings import Settings
 
 __all__ = ["TrainingSeries", "calibrating", "threads", "warn_of_budget"]
@@ -49,7 +50,8 @@ class TrainingSeries:
     """A training series made ready: what to learn from, and what to calibrate on.
 
     Block by block each row is judged by a network that learnt from the other blocks, and the network in use learns from
-    all of them; or, in one block, the first part is learnt from, and the last calibrated on.
+    all of them; or, in one block, the first part is learnt from, and the last calibrated on. Where there are `kin`,
+    nothing is learnt: the network, the scale and the clusters are those of the first, and all rows are calibrated on.
     """
 
     settings: Settings
@@ -67,9 +69,12 @@ class TrainingSeries:
     cut: int  # rows that are learnt from
     training: NDArray[np.int64]  # last rows of the windows that are learnt from
     blocks: tuple[Block, ...]  # of which the validation windows are calibrated on
+    kin: tuple[Model, ...] = ()  # of entities like this one, the most alike first
 
     @classmethod
-    def of(cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None) -> "TrainingSeries":
+    def of(
+        cls, frame: Frame, settings: Settings, bad: NDArray[np.bool_] | None = None, kin: tuple[Model, ...] = ()
+    ) -> "TrainingSeries":
         """Prepares a series; rows marked `bad` enter no window and no statistic."""
         check_state(settings, len(frame.channels))
         longest = timeline.longest_pause(timeline.median_period(frame.times), settings.gap)
@@ -87,23 +92,32 @@ class TrainingSeries:
 
         ends = windows.ends(start, settings.window, bad)
         cut = _cut(~bad, settings.validation)
-        blocks = _blocks(ends, np.flatnonzero(~bad), settings)
+        blocks = () if kin else _blocks(ends, np.flatnonzero(~bad), settings)
         training = ends
-        if not blocks:
+        if kin:
+            cut, training = len(values), ends[:0]
+            blocks = (Block(training, ends),)
+            if len(ends) < 2:
+                raise InputError(
+                    f"train must hold at least {settings.window + 1} rows in a row; got {len(values)} rows, "
+                    f"{len(ends)} of which can be judged"
+                )
+        elif not blocks:
             training = ends[ends < cut]
             blocks = (Block(training, ends[ends >= cut]),)
         else:
             cut = len(values)
-        if not len(training) or len(blocks[0].validation) < 2:
+        if not kin and (not len(training) or len(blocks[0].validation) < 2):
             raise InputError(
                 f"train must hold enough rows in a row for windows of {settings.window} in its first "
                 f"{1 - settings.validation:.0%} and its last {settings.validation:.0%}; got {len(values)} rows, "
                 f"{len(training)} training and {len(blocks[0].validation)} validation windows"
             )
-        early = values[: _cut(~bad, settings.validation)]
-        _check_channels(early, frame.channels, f"its first {1 - settings.validation:.0%}")
+        if not kin:
+            early = values[: _cut(~bad, settings.validation)]
+            _check_channels(early, frame.channels, f"its first {1 - settings.validation:.0%}")
         filled = missing.fill(values)
-        scaler = Scaler.fit(filled[:cut][~bad[:cut]])
+        scaler = kin[0].scaler if kin else Scaler.fit(filled[:cut][~bad[:cut]])
         fallback = np.nanmedian(values, axis=0)
         return cls(
             settings,
@@ -122,6 +136,7 @@ class TrainingSeries:
             cut,
             training,
             blocks,
+            kin,
         )
 
     @property
@@ -148,6 +163,8 @@ class TrainingSeries:
     @cached_property
     def clusters(self) -> Clusters:
         """The channels that are embedded together."""
+        if self.kin:
+            return self.kin[0].clusters
         settings = self.settings
         way = clusterings.find(settings.clustering)
         good = self.rows[self.good]
@@ -265,8 +282,11 @@ class TrainingSeries:
             judged = np.concatenate([self.training, judged])
             errors = np.concatenate([*(error for _, error in engine.errors(self.rows, self.training)), errors])
         combiner, losses = batch.normal(held_out, self.validation, self.present, way)
-        calibration = Calibration.fit(losses, self.rows_per_alarm, settings)
+        calibration = self._calibration(losses)
         tails = batch.tails(errors, self.present[judged], self.values, self._strayed, settings)
+        for other in self.kin:
+            if tails is not None and other.tails is not None:
+                tails = tails.over(other.tails)
         warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")
@@ -281,10 +301,30 @@ class TrainingSeries:
             weights,
             combiner,
             calibration,
-            clusters.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32),
+            self._correlation,
             tails,
             self.guess,
         )
+
+    def _calibration(self, losses: NDArray[np.float64]) -> Calibration:
+        """The operating point. Few rows say how large normal losses are; how they are spread, and how long they last,
+        is what those of the first of the `kin` say, which count as if they were as large."""
+        if not self.kin:
+            return Calibration.fit(losses, self.rows_per_alarm, self.settings)
+        first = self.kin[0].calibration
+        if first.losses is not None:
+            usual = np.nanmedian(losses) / max(np.nanmedian(first.losses), TINY)
+            losses = np.concatenate([losses, [np.nan], usual * first.losses])
+        # Alpha was found where the network was fitted: finding it again would need scikit-learn.
+        found = Calibration.fit(losses, self.rows_per_alarm, self.settings.but(alpha=first.alpha))
+        return replace(found, settings=self.settings)
+
+    @property
+    def _correlation(self) -> NDArray[np.float32] | None:
+        if self.kin:
+            return self.kin[0].correlation
+        found: NDArray[np.float32] = clusters.correlation(self.rows[self.good].astype(np.float64)).astype(np.float32)
+        return found
 
     @cached_property
     def guess(self) -> guess.Guess | None:

@@ -9,7 +9,7 @@ import typer
 
 from ..settings import Settings
 from ..tables import Reading
-from ..wording import count
+from ..wording import count, number
 from . import show
 from .options import Budget, Json, Quiet, check_out, reads
 
@@ -195,6 +195,55 @@ def _print_events(answers: "tuple[Found, ...]", events: list[dict[str, Any]], fa
     for one in answers:
         if one.health not in ("healthy", "unknown"):
             show.out.print(f"[yellow]{show.safe(one.entity)}: calibration is {one.health}[/]: {show.safe(one.advice)}.")
+
+
+@fleet.command("start")
+@reads
+def start(
+    models: Models,
+    data: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Few normal rows of the new entity.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)],
+    budget: Budget = None,
+    *,
+    how: Reading,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A model for a new entity with few rows, from those of the fleet with the same channels.
+
+    Nothing is trained. From a few thousand rows on, `ccmtad fit` is better.
+
+    Example: `ccmtad fleet start models new.csv -o models/new.ccm`
+    """
+    from .. import fleet as fleets
+    from .. import suited
+
+    show.notes(quiet)
+    check_out("out", out, data)
+    loaded = suited.for_a_fit(data, how)
+    started = fleets.start(models, loaded.frame, budget=budget, reading=loaded.reading)
+    detector, rows = started.detector, len(loaded.frame)
+    detector.save(out)
+    if json:
+        show.as_json(
+            {
+                "model": str(out), "rows": rows, "channels": len(detector.channels_), "from": list(started.kin),
+                "worse": round(started.worse, 4), "threshold": detector.threshold_,
+                "budget": detector.model_.learnt.allowed, "rows_to_alarm": detector.model_.sight,
+            }
+        )  # fmt: skip
+    elif not quiet:
+        first, *others = map(show.safe, started.kin)
+        show.out.print(
+            f"Started {rows:,} rows of {count(len(detector.channels_), 'channel')} from {first}: errors "
+            f"{number(started.worse)} times those of its own rows"
+            + f"; limits also from {' and '.join(others)}" * bool(others)
+            + f". Budget {show.safe(detector.model_.learnt.allowed)}, threshold {detector.threshold_:.3g}."
+        )
+        show.out.print(show.sight(detector.model_.sight))
+        show.out.print(f"Wrote {show.safe(out)}.", soft_wrap=True)
 
 
 @fleet.command("inspect")

@@ -12,7 +12,7 @@ from ..errors import FileError
 from .entities import MODEL
 from .manifest import Manifest
 
-__all__ = ["Facts", "inspect"]
+__all__ = ["Facts", "files_of", "inspect"]
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,26 @@ class Facts:
 
 def inspect(models: str | Path) -> Iterator[Facts]:
     """Each entity of a folder, by name: those of its manifest, and of every other model file in it."""
-    folder = Path(models)
-    if not folder.is_dir():
-        raise FileError(f"models must be a folder that fleet fit wrote; got {str(folder)!r}")
-    entries = Manifest(folder).entries
-    others = {path.name: unquote(path.name.removesuffix(MODEL)) for path in folder.glob(f"*{MODEL}")}
-    names = {name: entry.file for name, entry in entries.items()}
-    names |= {name: file for file, name in others.items() if name not in names}
-    if not names:
-        raise FileError(f"models must be a folder with model files that end in {MODEL}; got none in {str(folder)!r}")
-    for name in sorted(names):
+    paths, entries = files_of(Path(models)), Manifest(Path(models)).entries
+    for name, path in paths.items():
         entry = entries.get(name)
         rows = None if entry is None or entry.status == "failed" else entry.rows
-        if entry is not None and entry.status == "failed" and not (folder / entry.file).exists():
+        if entry is not None and entry.status == "failed" and not path.exists():
             yield Facts(name, entry.file, error=entry.error)
         else:
-            yield _facts(name, folder / names[name], rows)
+            yield _facts(name, path, rows)
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    """The model file of each entity, by name: of those in its manifest (it may be missing), and every other."""
+    if not folder.is_dir():
+        raise FileError(f"models must be a folder that fleet fit wrote; got {str(folder)!r}")
+    names = {name: entry.file for name, entry in Manifest(folder).entries.items()}
+    others = {unquote(path.name.removesuffix(MODEL)): path.name for path in folder.glob(f"*{MODEL}")}
+    names = others | names
+    if not names:
+        raise FileError(f"models must be a folder with model files that end in {MODEL}; got none in {str(folder)!r}")
+    return {name: folder / names[name] for name in sorted(names)}
 
 
 def _facts(name: str, path: Path, rows: int | None) -> Facts:
