@@ -21,6 +21,7 @@ from ccmtad.bench.metrics.point import Counts
 from ccmtad.bench.protocol import judge
 from ccmtad.bench.run import Plan, Results, Task, read, run
 from ccmtad.bench.sweep import alphas, search, sweep
+from ccmtad.executors import Crew
 from ccmtad.fit import TrainingSeries
 from ccmtad.score.accumulate import accumulate
 
@@ -186,8 +187,37 @@ def test_methods_that_no_seed_can_change_run_once(tmp_path: Path) -> None:
 
 def test_workers_give_the_same_results(tmp_path: Path) -> None:
     plan = replace(PLAN, methods=("pca", "random"))
-    alone, together = (run(plan, tmp_path / f"{w}.jsonl", workers=w) for w in (1, 2))
+    alone, together = (run(plan, tmp_path / f"{w}.jsonl", crew=Crew(workers=w)) for w in (1, 2))
     assert [r["columns"] for r in alone] == [r["columns"] for r in together]
+
+
+def test_what_goes_wrong_with_one_entity_is_raised_after_the_others(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Half(Made):
+        def read(self, entity: str) -> Entity:
+            if entity == "a":
+                raise InputError("a must be readable")
+            return super().read(entity)
+
+    plan = Plan((Half(),), ("pca",), seeds=1, settings=SMALL)
+    with pytest.raises(InputError, match="a must be readable"):
+        run(plan, tmp_path / "r.jsonl")
+    assert [one["entity"] for one in read(tmp_path / "r.jsonl")] == ["bb"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Ray's own: sockets that it leaves to the end of the process
+def test_a_ray_cluster_gives_the_same_results(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="ray is missing: pip install 'ccmtad[scale]'")
+    alone, together = (
+        run(PLAN, tmp_path / f"{crew.on}.jsonl", crew=crew) for crew in (Crew(), Crew(on="ray", workers=2))
+    )
+    assert [r["columns"] for r in alone] == [r["columns"] for r in together]
+
+
+def test_nobody_of_that_name_does_the_work(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="on must be one of joblib, ray; got 'nobody'"):
+        run(PLAN, tmp_path / "r.jsonl", crew=Crew(on="nobody"))
 
 
 def test_one_model_over_all_entities(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from ccmtad import Detector, FileError, InputError, SettingError, fleet
-from ccmtad.fleet.executors import find
+from ccmtad.executors import find
 from ccmtad.fleet.manifest import NAME
 from ccmtad.tables import Reading, load, read
 

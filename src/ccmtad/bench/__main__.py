@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from ..errors import CcmtadError
-from .flags import FLAGS, add_flags, plan_of
+from .flags import FLAGS, add_flags, crew_of, plan_of
 from .run import Record, run
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     add_flags(parser, FLAGS)
     given = vars(parser.parse_args())
     try:
-        run(plan_of(given), given["out"], workers=given["workers"], progress=None if given["quiet"] else _tell)
+        run(plan_of(given), given["out"], crew=crew_of(given), progress=None if given["quiet"] else _tell)
     except CcmtadError as error:
         sys.exit(f"ccmtad.bench: {error}")
 

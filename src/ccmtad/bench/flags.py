@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..executors import Crew, find
 from ..settings import Settings
 from . import datasets, methods
 from .run import Plan
 
-__all__ = ["FLAGS", "Flag", "add_flags", "plan_of"]
+__all__ = ["CREW", "FLAGS", "Flag", "add_flags", "crew_of", "plan_of"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Flag:
     variable: str = ""  # of the environment, that it is read from where it is not given
 
 
+CREW = (
+    Flag("on", "Who does the work: joblib (processes of this machine), or ray.", default="joblib"),
+    Flag("workers", "At a time; 1 if absent, and with ray one for each core of the cluster.", int, least=1),
+    Flag("address", "Ray cluster to use; a local one is started if absent."),
+)
+
 FLAGS = (
     Flag("dataset", f"{', '.join(datasets.known())}; repeatable.", many=True),
     Flag("data", "Folder with the datasets.", Path, variable="CCMTAD_DATA"),
@@ -43,7 +50,7 @@ FLAGS = (
     Flag("point-adjusted", "Also compute point-adjusted F1, which misleads.", bool, False),
     Flag("inject", "Put faults into normal rows instead of judging labelled ones.", bool, False),
     Flag("kept-apart", "With --inject: the entities on which no default is chosen, and no others.", bool, False),
-    Flag("workers", "Processes side by side.", int, 1, least=1),
+    *CREW,
     Flag("quiet", "No progress.", bool, False, short="-q"),
     Flag("train", "Your own data: CSV or Parquet to learn from.", Path),
     Flag("test", "Your own data: CSV or Parquet to judge, with labels.", Path),
@@ -64,6 +71,13 @@ def add_flags(parser: argparse.ArgumentParser, flags: Sequence[Flag]) -> None:
             if default is not None and not flag.many:
                 rest["default"] = flag.kind(default)
             parser.add_argument(*names, type=flag.kind, help=flag.means, **rest)
+
+
+def crew_of(given: Mapping[str, Any]) -> Crew:
+    """Who is to do it, by the same names."""
+    find(given["on"])
+    workers = given["workers"] or (1 if given["on"] == "joblib" else None)
+    return Crew(given["on"], workers, given["address"])
 
 
 def plan_of(given: Mapping[str, Any]) -> Plan:

@@ -11,17 +11,16 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..errors import FileError, InputError
+from ..executors import HERE, Crew
 from ..fit import TrainingSeries, threads
 from ..settings import PRESETS
 from . import methods
@@ -30,7 +29,7 @@ from .inject import injected, kept_apart
 from .protocol import judge
 from .settings import RunSettings
 
-__all__ = ["Plan", "Task", "authors_settings", "authors_table", "one_thread", "read", "run"]
+__all__ = ["Plan", "Task", "authors_settings", "authors_table", "read", "run"]
 
 Record = dict[str, Any]
 Key = tuple[str, str, int, str]
@@ -122,8 +121,9 @@ class Plan:
 
 
 def run(
-    plan: Plan, out: str | Path, *, workers: int = 1, progress: Callable[[int, int, Record], object] | None = None
-) -> list[Record]:
+    plan: Plan, out: str | Path, *, crew: Crew = HERE,
+    progress: Callable[[int, int, Record], object] | None = None,
+) -> list[Record]:  # fmt: skip
     """Does what is left of the plan, and returns all of its records. `progress` gets (done, planned, record)."""
     tasks = plan.tasks()
     keys = [(t.dataset, t.entity, t.seed, m) for t in tasks for m in t.methods]
@@ -134,11 +134,12 @@ def run(
         for t in tasks
     ]
     finished = len(done)
-    for record in _results(plan, [task for task in left if task.methods], workers):
-        results.add(record)
-        finished += 1
-        if progress is not None:
-            progress(finished, len(keys), record)
+    for records in crew.map(partial(_do, plan), [task for task in left if task.methods]):
+        for record in records:
+            results.add(record)
+            finished += 1
+            if progress is not None:
+                progress(finished, len(keys), record)
     return [results.records[key] for key in keys]
 
 
@@ -196,39 +197,11 @@ def read(path: str | Path) -> list[Record]:
     return records
 
 
-def _results(plan: Plan, tasks: list[Task], workers: int) -> Iterator[Record]:
-    if workers == 1:
-        for task in tasks:
-            yield from _do(plan, task)
-        return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=one_thread) as pool:
-        futures = [pool.submit(_listed, plan, task) for task in tasks]
-        failed = None
-        for future in as_completed(futures):
-            if future.exception() is None:
-                yield from future.result()
-            failed = failed or future.exception()
-        if failed is not None:  # after the results of all others
-            raise failed
+def _do(plan: Plan, task: Task) -> list[Record]:
+    return list(_judged(plan, task))
 
 
-def one_thread() -> None:
-    """Workers side by side do not fight over cores."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
-    try:
-        import torch
-    except ImportError:
-        return
-    torch.set_num_threads(1)
-
-
-def _listed(plan: Plan, task: Task) -> list[Record]:
-    return list(_do(plan, task))
-
-
-def _do(plan: Plan, task: Task) -> Iterator[Record]:
+def _judged(plan: Plan, task: Task) -> Iterator[Record]:
     entity = plan.read(task)
     settings = plan.settings_of(entity, task)
     with threads(settings.threads):

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from ..bench import datasets, methods, protocol
-from ..bench.flags import FLAGS, Flag, plan_of
+from ..bench.flags import FLAGS, Flag, crew_of, plan_of
 from ..bench.run import run
 from ..errors import CcmtadError, InputError
 from ..wording import printable, some
@@ -39,7 +39,7 @@ def _run(**given: Any) -> None:
             text = f"{record['dataset']} {record['entity']} seed {record['seed']} {record['method']}"
             show_progress(done / planned, printable(f"{done} of {planned}, {text}"))
 
-        records = run(plan, given["out"], workers=given["workers"], progress=tell)
+        records = run(plan, given["out"], crew=crew_of(given), progress=tell)
     out = printing.safe(given["out"])
     if not given["quiet"]:
         printing.err.print(f"{len(records)} results in {out}; `ccmtad bench report {out}` makes tables of them.")

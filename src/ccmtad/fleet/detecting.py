@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import suited
+from .. import executors, suited
 from ..detector import Detector
 from ..errors import CcmtadError, FileError
 from ..results import plain
 from ..tables import Reading
-from . import executors
 from .entities import Entity, found
 from .notes import notes
 

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .. import executors
 from ..detector import Detector
 from ..errors import FileError, MissingExtraError
 from ..live.lock import Lock
 from ..tables import Reading
-from . import executors
 from .attempt import Attempt, Task
 from .entities import found
 from .manifest import NAME, Entry, Manifest

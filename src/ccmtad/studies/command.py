@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..bench.flags import crew_of
 from ..errors import InputError
 from . import known
 from .claims import sentence
@@ -31,7 +32,7 @@ def perform(
     studies = chosen(names if training_alone else words)
     plan = plan_of(studies, given)
     keep = Keep(given["out"])
-    how = {"device": given["device"], "workers": given["workers"], "progress": progress}
+    how = {"device": given["device"], "crew": crew_of(given), "progress": progress}
     if training_alone:
         minutes = math.inf if given["minutes"] is None else given["minutes"]
         left = train(plan, keep, minutes=minutes, **how)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench import datasets
-from ..bench.flags import Flag
+from ..bench.flags import CREW, Flag
 from ..errors import InputError
 from ..settings import Settings
 from . import find, known
@@ -26,7 +26,7 @@ FLAGS = (
     Flag("seeds", "Seeds 0, 1, .. of the study of seeds; every other takes the first.", int, SEEDS, least=1),
     Flag("set", "NAME=VALUE put over the base's settings, repeatable: for a quick look.", many=True),
     Flag("device", "Where torch trains: auto, cpu, cuda.", default="auto"),
-    Flag("workers", "Processes side by side.", int, 1, least=1),
+    *CREW,
     Flag("minutes", "After so many, no training is begun.", float),
     Flag("pages", "Folder that figures and pages are written to.", Path, Path("docs/studies")),
     Flag("no-train", "Judge what is kept, and train nothing.", bool, False),

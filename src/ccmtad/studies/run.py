@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..executors import HERE, Crew
 from . import pages
 from .keep import Keep
 from .plan import Plan, Training
@@ -14,9 +15,9 @@ from .trials import Trials
 __all__ = ["judge", "study"]
 
 
-def judge(studies: Sequence[Study], plan: Plan, keep: Keep, workers: int = 1) -> dict[str, Found]:
+def judge(studies: Sequence[Study], plan: Plan, keep: Keep, crew: Crew = HERE) -> dict[str, Found]:
     """What each of the plan's studies finds in what is kept. Nothing is trained."""
-    trials = Trials(plan, keep, workers)
+    trials = Trials(plan, keep, crew)
     trials.prepare(studies)
     found = {}
     for one in studies:
@@ -29,13 +30,13 @@ def judge(studies: Sequence[Study], plan: Plan, keep: Keep, workers: int = 1) ->
 
 def study(
     studies: Sequence[Study], plan: Plan, keep: Keep, folder: Path, *,
-    training: bool = True, device: str = "auto", workers: int = 1,
+    crew: Crew = HERE, training: bool = True, device: str = "auto",
     minutes: float | None = None, progress: Callable[[int, int, Training], object] | None = None,
 ) -> dict[str, Found]:  # fmt: skip
     """Trains what is missing (unless told not to), judges what is there, and writes figures and pages."""
     if training:
         limit = math.inf if minutes is None else minutes
-        train(plan, keep, device=device, workers=workers, minutes=limit, progress=progress)
-    found = judge(studies, plan, keep, workers)
+        train(plan, keep, device=device, crew=crew, minutes=limit, progress=progress)
+    found = judge(studies, plan, keep, crew)
     pages.save({name: one for name, one in found.items() if one.figures}, folder)
     return found

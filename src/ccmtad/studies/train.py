@@ -2,18 +2,16 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 
 import numpy as np
 
 from ..bench import authors
 from ..bench.datasets import Dataset, Entity
 from ..bench.methods import losses_of
-from ..bench.run import one_thread
+from ..executors import HERE, Crew
 from ..fit import TrainingSeries, threads
 from ..network.weights import Weights
 from ..results import Epoch
@@ -28,7 +26,7 @@ FIRST_EPOCH_TO_CHOOSE = 2  # as the authors' code has it
 
 
 def train(
-    plan: Plan, keep: Keep, *, device: str = "auto", workers: int = 1, minutes: float = np.inf,
+    plan: Plan, keep: Keep, *, crew: Crew = HERE, device: str = "auto", minutes: float = np.inf,
     progress: Progress | None = None,
 ) -> int:  # fmt: skip
     """Does what is left of the plan, and says how much is left then. After so many minutes nothing new is begun.
@@ -37,10 +35,13 @@ def train(
     """
     from . import known
 
-    begun = time.monotonic()
+    begun = time.time()
     planned = plan.trainings(tuple(known().values()))
     left = [training for training in planned if training.key not in keep]
-    for training, kept in _results(left, device, workers, begun + 60 * minutes):
+    until = begun + 60 * minutes
+    for training, kept in crew.map(partial(_trained, device=device, until=until), left):
+        if kept is None:
+            continue
         keep.add(kept)
         if progress is not None:
             progress(sum(one.key in keep for one in planned), len(planned), training)
@@ -68,35 +69,17 @@ def _time(planned: Sequence[Training], keep: Keep, device: str) -> None:
         keep.add(replace(kept, extras={**kept.extras, **more}))
 
 
-def _results(left: Sequence[Training], device: str, workers: int, until: float) -> Iterator[tuple[Training, Kept]]:
-    if workers == 1:
-        for training in left:
-            if time.monotonic() >= until:
-                return
-            yield training, trained(training, device)
-        return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quietly) as pool:
-        waiting, running, failed = iter(left), {}, None
-        while True:
-            for training in waiting if time.monotonic() < until else ():
-                running[pool.submit(trained, training, device)] = training
-                if len(running) > workers:
-                    break
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                training = running.pop(future)
-                if future.exception() is None:
-                    yield training, future.result()
-                failed = failed or future.exception()
-        if failed is not None:  # after the results of all others
-            raise failed
-
-
-def _quietly() -> None:
-    """Workers do not fight over cores, and do not repeat what every training of an entity would say."""
-    one_thread()
-    logging.getLogger("ccmtad").setLevel(logging.ERROR)
+def _trained(training: Training, device: str, until: float) -> tuple[Training, Kept | None]:
+    """What came of it; None where it is too late to begin. What every training of an entity would say is not said."""
+    if time.time() >= until:
+        return training, None
+    log = logging.getLogger("ccmtad")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        return training, trained(training, device)
+    finally:
+        log.setLevel(before)
 
 
 @lru_cache(maxsize=16)

@@ -1,14 +1,12 @@
 """What is kept, as a study asks for it: by dataset, entity and variant."""
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
-from ..bench.run import one_thread
+from ..executors import HERE, Crew
 from .judging import Judged, judged, pooled
 from .keep import Keep, Kept, Key
 from .plan import Plan
@@ -16,12 +14,14 @@ from .variant import BASE, Needs, Variant
 
 __all__ = ["Trials"]
 
+PART = 16  # trainings that are judged in one piece of work
+
 
 class Trials:
     """The trainings of a plan that are kept, each judged once, however many studies ask."""
 
-    def __init__(self, plan: Plan, keep: Keep, workers: int = 1) -> None:
-        self.plan, self.keep, self.workers = plan, keep, workers
+    def __init__(self, plan: Plan, keep: Keep, crew: Crew = HERE) -> None:
+        self.plan, self.keep, self.crew = plan, keep, crew
         self._datasets = {dataset.name: dataset for dataset in plan.datasets}
         self._judged: dict[Key, Judged] = {}
         self._kept = lru_cache(maxsize=256)(keep.__getitem__)
@@ -68,15 +68,11 @@ class Trials:
         return self.plan.key(self._datasets[dataset], entity, variant)
 
     def _judge(self, keys: Sequence[Key]) -> None:
-        if self.workers == 1 or len(keys) < 2 * self.workers:
-            self._judged |= {key: judged(self.keep[key]) for key in keys}
-            return
-        parts = [list(keys[i :: self.workers]) for i in range(self.workers)]
-        with ProcessPoolExecutor(self.workers, get_context("spawn"), initializer=one_thread) as pool:
-            for part, made in zip(parts, pool.map(_listed, [self.keep.folder] * len(parts), parts), strict=True):
-                self._judged |= dict(zip(part, made, strict=True))
+        parts = [keys[first : first + PART] for first in range(0, len(keys), PART)]
+        for made in self.crew.map(partial(_part, self.keep.folder), parts):
+            self._judged |= made
 
 
-def _listed(folder: Path, keys: Sequence[Key]) -> list[Judged]:
+def _part(folder: Path, keys: Sequence[Key]) -> dict[Key, Judged]:
     keep = Keep(folder)
-    return [judged(keep[key]) for key in keys]
+    return {key: judged(keep[key]) for key in keys}

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from ...errors import MissingExtraError, SettingError, TrainingError
+from ..errors import MissingExtraError, SettingError, TrainingError
 from . import Executor, Result, Task
 
 __all__ = ["ray"]
@@ -14,8 +14,8 @@ AHEAD = 2  # tasks for each worker that are handed over before one is done
 
 
 class Ray(Executor):
-    """One task for each entity. A task whose worker is lost is done again elsewhere; since what it writes is written
-    whole or not at all, that changes nothing. Data and models must lie where all workers see them."""
+    """A task whose worker is lost is done again elsewhere; since what it writes is written whole or not at all, that
+    changes nothing. What is read and written must lie where all workers see it."""
 
     name = "ray"
 
@@ -26,11 +26,15 @@ class Ray(Executor):
             import ray
         except ImportError as error:
             raise MissingExtraError(f"a Ray cluster needs ray ({error}): pip install 'ccmtad[scale]'") from error
+
+        def do(task: Task) -> Result:
+            return work(task)  # Ray takes functions only
+
         begun = not ray.is_initialized()
         if begun:
             _begin(address, workers)
         try:
-            remote = ray.remote(num_cpus=1, max_retries=RETRIES)(work)
+            remote = ray.remote(num_cpus=1, max_retries=RETRIES)(do)
             cores = int(ray.cluster_resources().get("CPU", 1))
             waiting = iter(tasks)
             running = [remote.remote(task) for task in islice(waiting, AHEAD * (workers or cores))]

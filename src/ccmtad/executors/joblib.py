@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from ...errors import MissingExtraError, SettingError, TrainingError
+from ..errors import MissingExtraError, SettingError, TrainingError
 from . import Executor, Result, Task
 
 __all__ = ["joblib"]
