@@ -178,6 +178,12 @@ def test_an_oracle_has_seen_the_labels_and_says_so(normal: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "measured by oracle F1, on test labels" in done.stdout
     assert (tmp_path / "best.toml").read_text().startswith("# oracle F1, on test labels: ")
+    gone = pl.int_range(400).is_between(100, 110)  # read as the flags say
+    for name, mark in (("empty", None), ("marked", -9999.0)):
+        labelled.with_columns(c0=pl.when(gone).then(pl.lit(mark)).otherwise("c0")).write_csv(tmp_path / "test.csv")
+        done = run("tune", normal, "-o", f"{name}.toml", *FLAGS, *flags, "--missing=-9999", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "empty.toml").read_text() == (tmp_path / "marked.toml").read_text()
     refused = run("tune", normal, "-o", "best.toml", "--label", "label", cwd=tmp_path)
     assert (refused.returncode, "test and label must come with oracle" in refused.stderr) == (2, True)
     entity = Entity(

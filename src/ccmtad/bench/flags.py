@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..executors import Crew, find
 from ..settings import Settings
+from ..tables.reading import Reading
 from . import datasets, methods
 from .run import Plan
 
@@ -87,7 +88,7 @@ def plan_of(given: Mapping[str, Any]) -> Plan:
     if (train is None) != (test is None):
         raise InputError("train and test must be given together; got only one of them")
     if train is not None:
-        chosen.append(datasets.Pair(train, test, given["label"], given["time"]))
+        chosen.append(datasets.Pair(train, test, given["label"], Reading(time=given["time"])))
     if not chosen:
         raise InputError("bench run must have a --dataset, or --train and --test; got neither")
     usual = [name for name in methods.usual() if methods.find(name).reconstructs or not given["inject"]]

@@ -73,7 +73,7 @@ def tune(
     check_out("out", out, *data)
     objective: Worth
     if oracle:
-        objective = _oracle(data, test, label, how.time)
+        objective = _oracle(data, test, label, how)
     elif test is not None or label is not None:
         raise InputError("test and label must come with oracle: nothing else sees a label; got one of them without it")
     else:
@@ -99,7 +99,7 @@ def tune(
         _print(found, out)
 
 
-def _oracle(data: list[Path], test: Path | None, label: str | None, time: str | None) -> "Worth":
+def _oracle(data: list[Path], test: Path | None, label: str | None, how: Reading) -> "Worth":
     from ..bench.datasets import Pair
     from ..tune import Oracle
 
@@ -107,7 +107,7 @@ def _oracle(data: list[Path], test: Path | None, label: str | None, time: str | 
         raise InputError("oracle must come with test and label, a file and the column of its labels; got it without")
     if len(data) != 1:
         raise InputError(f"data must be one file where the search is an oracle's; got {len(data)}")
-    pair = Pair(data[0], test, label, time)
+    pair = Pair(data[0], test, label, how)
     return Oracle(pair.read(pair.name))
 
 

@@ -1,6 +1,6 @@
 """Your own data: a table to learn from, and one to judge, with a label column."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ class Pair:
     train: Path
     test: Path
     label: str
-    time: str | None = None
+    how: Reading = field(default_factory=Reading)
 
     @property
     def name(self) -> str:
@@ -30,8 +30,7 @@ class Pair:
         return [self.name]
 
     def read(self, entity: str) -> Entity:
-        how = Reading(time=self.time)
-        train, test = read(self.train, how, argument="train"), read(self.test, how, argument="test")
+        train, test = (read(path, self.how, argument=of) for of, path in (("train", self.train), ("test", self.test)))
         if self.label not in test.channels:
             raise InputError(f"label must be a column of {self.test.name}; got {self.label!r}")
         label = test.values[:, test.channels.index(self.label)]
