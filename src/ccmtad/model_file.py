@@ -67,7 +67,8 @@ def _facts(model: Model) -> dict[str, Any]:
         "threshold": calibration.threshold,
         "scales": [[track.rows, track.normal, track.threshold] for track in calibration.tracks],
         "support": None if calibration.support is None else _finite(asdict(calibration.support)),
-        **({} if np.isinf(calibration.unlike) else {"unlike": calibration.unlike}),
+        **({} if np.isinf(calibration.unlike.early) else {"unlike": calibration.unlike.early}),
+        **({} if np.isinf(calibration.unlike.settled) else {"unlike settled": calibration.unlike.settled}),
     }
 
 

@@ -24,6 +24,7 @@ from .score import combine, tails
 from .score.combine import LARGEST_LOSS, Combiner
 from .score.level import LEVELS
 from .score.signals import LIMITS
+from .score.step import Rise
 from .score.tracks import Track, in_use
 from .settings import Settings
 from .tables import reading
@@ -146,9 +147,15 @@ class Reading:
         if losses is not None:
             right = losses.ndim == 1 and losses.dtype == np.float64 and not bool((losses < 0).any())
             self._check(right and not np.isinf(losses).any(), "losses in order of time", losses)
-        unlike = self.facts.get("unlike")
-        rise = np.inf if unlike is None else self._number("the limit of a level", unlike, FINEST, 1e4)
-        return Calibration(settings, tuple(tracks), alpha, self._support(), losses, rise)
+        return Calibration(settings, tuple(tracks), alpha, self._support(), losses, self._rise())
+
+    def _rise(self) -> Rise:
+        """Files from before 0.3 have one limit, whether the level has settled or not."""
+        early = self.facts.get("unlike")
+        told = (early, self.facts.get("unlike settled", early))
+        return Rise(
+            *(np.inf if one is None else self._number("the limit of a level", one, FINEST, 1e4) for one in told)
+        )
 
     def _support(self) -> Support | None:
         told = self.facts.get("support")

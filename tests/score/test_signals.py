@@ -1,6 +1,9 @@
 """Values, steps, standstills and silences of single channels."""
 
+import copy
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +15,13 @@ from ccmtad import Detector, Frame
 from ccmtad.calibrate.limits import Tails
 from ccmtad.score import signals
 from ccmtad.score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, STEP, STILL_LIMIT, Signals
+from ccmtad.score.step import Rise
+
+from ..making import calibrated
 
 Floats = NDArray[np.float64]
 WAVES = 4
+LEVEL = {"settle": 500, "drift": 1e-3}
 
 
 def waves(rows: int, seed: int = 0) -> Floats:
@@ -116,6 +123,52 @@ def test_data_unlike_training_is_never_no_events(detector: Detector) -> None:
     assert event.alarm < 200
     assert "times those of training" in event.sentence
     assert not detector.detect(waves(3_000, seed=4)).alarms["unlike training"].any()
+
+
+def rising(detector: Detector, early: float, settled: float) -> Detector:
+    """The same with other limits of how many times the errors of training are unlike it."""
+    made = copy.copy(detector)
+    model = detector.model_
+    limits = Rise(2 * math.log(early), 2 * math.log(settled))
+    made._model = replace(model, calibration=replace(model.calibration, unlike=limits))
+    return made
+
+
+def test_what_is_worse_is_told_early_and_what_is_less_once_the_level_has_settled(detector: Detector) -> None:
+    strange = waves(1_500, seed=3)[:, ::-1] * [1.0, 1.0, 3.0, 1.0] + [0.0, 1.5, 0.0, 0.0]
+    reached = np.sqrt(np.nanmedian(detector.detect(strange).loss) / detector.model_.calibration.typical)
+    for early, settled, told in ((0.5, 0.5, (72, 80)), (2.0, 0.5, (521, 524)), (2.0, 2.0, None)):
+        found = rising(detector, early * reached, settled * reached)
+        alarms = [one.alarm for one in found.detect(strange).events if one.kind == "unlike training"]
+        assert len(alarms) == (told is not None)
+        assert told is None or told[0] <= alarms[0] <= told[1]
+        stream = found.stream()
+        live = [stream.update(row) for row in strange]
+        opened = [
+            change.event.alarm
+            for step in live
+            for change in step.changes
+            if change.event.kind == "unlike training" and change.what == "opened"
+        ]
+        assert opened == alarms
+
+
+def test_normal_losses_in_bursts_are_no_reason_to_wait_for_worse_once_settled() -> None:
+    random = np.random.default_rng(0)
+    losses = random.chisquare(4, 20_000) / 4
+    calm = calibrated(losses, 10_000, **LEVEL).unlike
+    losses[7_000:7_060] *= 100.0
+    burst = calibrated(losses, 10_000, **LEVEL).unlike
+    assert burst.early > 2 * calm.early
+    assert burst.settled == pytest.approx(calm.settled)
+    assert calibrated(losses, 10_000, **LEVEL | {"unlike": False}).unlike == Rise()
+
+
+def test_both_limits_are_kept_in_a_file(detector: Detector, tmp_path: Path) -> None:
+    rising(detector, 30.0, 4.0).save(tmp_path / "model.ccm")
+    assert Detector.load(tmp_path / "model.ccm").model_.calibration.unlike == pytest.approx(
+        (2 * math.log(30), 2 * math.log(4))
+    )
 
 
 def test_the_paper_knows_anomalies_alone() -> None:

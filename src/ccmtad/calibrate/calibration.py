@@ -11,7 +11,7 @@ from ..compiled import available
 from ..errors import InputError
 from ..score import tails
 from ..score.level import TINY
-from ..score.step import Judged, Rules, fold
+from ..score.step import NO_LIMIT, Judged, Rise, Rules, fold
 from ..score.tracks import Track, in_use
 from ..settings import Settings
 from . import alpha as alphas
@@ -35,7 +35,7 @@ class Calibration:
     alpha: float
     support: Support | None = None  # None where the threshold was given, or is the paper's
     losses: Floats | None = None  # all this was learnt from, in order of time; None in older files
-    unlike: float = np.inf  # how far the level may rise, in logarithms, before that is an event
+    unlike: Rise = NO_LIMIT
 
     @classmethod
     def fit(cls, losses: Floats, rows_per_alarm: float, settings: Settings) -> "Calibration":

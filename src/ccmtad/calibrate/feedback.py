@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..score.combine import LARGEST_LOSS, Combiner
 from ..score.signals import ABOVE, ASTRAY, BELOW, ERROR, GONE_LIMIT, KINDS, MIDDLE, STEP, STILL_LIMIT
+from ..score.step import Rise
 from ..wording import got, is_text
 from .calibration import Calibration
 
@@ -88,7 +89,8 @@ def milder(
         if one.word != "dismissed":
             continue
         if one.kind == UNLIKE:
-            unlike = max(unlike, 2.0 * float(np.log(max(ROOM * one.severity, 1.0))))
+            excused = 2.0 * float(np.log(max(ROOM * one.severity, 1.0)))
+            unlike = Rise(*(max(limit, excused) for limit in unlike))
         unknown = (None,) * len(one.channels)
         told = zip(
             one.channels, one.times, one.values, one.expected, one.astray or unknown, one.steps or unknown, strict=True

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from .tracks import LOOK, Track, look
 
 __all__ = [
     "FIELDS",
+    "NO_LIMIT",
     "WITHIN",
     "Fold",
     "Judged",
     "Memory",
+    "Rise",
     "Rules",
     "fold",
     "judge",
@@ -48,7 +50,18 @@ FIELDS = {
 WITHIN = {**health.WITHIN, **events.WITHIN}
 
 GOES_BY = {**accumulate.GOES_BY, **level.GOES_BY, **alarm.GOES_BY}  # settings, as they stand
-RULES = Layout({"log_alpha": 0.0, "keeps_new": False, "unlike": math.inf}, GOES_BY)
+RULES = Layout({"log_alpha": 0.0, "keeps_new": False, "unlike_early": math.inf, "unlike": math.inf}, GOES_BY)
+
+
+class Rise(NamedTuple):
+    """How far the level may rise, in logarithms, before that is an event: as soon as a few rows have set it, and once
+    it has settled."""
+
+    early: float = math.inf
+    settled: float = math.inf
+
+
+NO_LIMIT = Rise()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +71,7 @@ class Rules:
     settings: Settings
     alpha: float
     tracks: tuple[Track, ...]
-    unlike: float = math.inf  # how far the level may rise, in logarithms, before that is an event
+    unlike: Rise = NO_LIMIT
 
     def given(self, compiled: bool) -> tuple[Any, ...]:
         """The arguments of a step, as it takes them compiled or interpreted."""
@@ -74,7 +87,8 @@ class Rules:
 
     def _arguments(self, compiled: bool) -> tuple[Any, ...]:
         rules = {
-            "log_alpha": math.log(self.alpha), "keeps_new": KEEPS_NEW[self.settings.reset], "unlike": self.unlike,
+            "log_alpha": math.log(self.alpha), "keeps_new": KEEPS_NEW[self.settings.reset],
+            "unlike_early": self.unlike.early, "unlike": self.unlike.settled,
             **{name: getattr(self.settings, name) for name in GOES_BY},
         }  # fmt: skip
         looks, first = [], 0
@@ -198,8 +212,10 @@ def restart(stream: Any, records: Any) -> None:
 @kernel
 def unlike(records: Any, looks: Any, rules: Any, kinds: Any, traces: Any, row: int, time: int) -> int:
     """Whether the level has come to where this is no longer the data of training; what that changed."""
-    far = risen(records, looks) if records[0].settled >= min(rules.settle, EARLIEST) else 0.0
-    return signals.unlike(kinds, traces, far, rules.unlike, row, time)
+    settled = records[0].settled
+    far = risen(records, looks) if settled >= min(rules.settle, EARLIEST) else 0.0
+    limit = rules.unlike if settled >= rules.settle else rules.unlike_early
+    return signals.unlike(kinds, traces, far, limit, row, time)
 
 
 @kernel
