@@ -1,8 +1,8 @@
 """A new entity with few rows, started from its fleet: `python benchmarks/cold_start.py [--rows 500 1000 2000 4000]`.
 
-The machines of SMD and the services of JumpStarter (in CCMTAD_DATA) in turn: the others are fitted on all their rows
-and are the fleet; the one is new, with its first rows. Faults are put into the 6,000 rows that follow, as `ccmtad bench
-run --inject` does. Beside the start from the fleet: a fit on the few rows, and the nearest model of the fleet as it is.
+Entities of SMD, JumpStarter, MSL and SMAP (in CCMTAD_DATA) in turn: the others are fitted on all their rows and are the
+fleet; the one is new, with its first rows. Faults are put into the 6,000 rows that follow, as `ccmtad bench run
+--inject` does. Beside the start from the fleet: a fit on the few rows, and the nearest model of the fleet as it is.
 """
 
 import argparse
@@ -24,20 +24,22 @@ from ccmtad.bench.watching import Baseline
 from ccmtad.frame import Frame
 
 LATER = 6_000
-MOST = 12  # entities of a dataset
+MOST, LEAST = 12, 2_000  # entities of a dataset, and rows of one
 
 
 def main(numbers: list[int]) -> None:
     with tempfile.TemporaryDirectory() as made:
-        for dataset in ("SMD", "JumpStarter"):
+        for dataset in ("SMD", "JumpStarter", "MSL", "SMAP"):
             folder, data = Path(made) / dataset, os.environ["CCMTAD_DATA"]
             folder.mkdir()
-            entities = [one for one in load(dataset, data) if len(one.train) >= 2 * max(numbers)][:MOST]
+            entities = [one for one in load(dataset, data) if len(one.train) >= LEAST][:MOST]
             side_by_side = Parallel(n_jobs=-1)
             side_by_side(delayed(_fitted)(one, folder) for one in entities)
             for rows in numbers:
-                print(f"{dataset}, {len(entities)} entities, {rows:,} rows", flush=True)
-                _print(side_by_side(delayed(_new)(one, folder, rows) for one in entities))
+                new = [one for one in entities if len(one.train) >= 2 * rows]
+                print(f"{dataset}, {len(new)} entities, {rows:,} rows", flush=True)
+                if new:
+                    _print(side_by_side(delayed(_new)(one, folder, rows) for one in new))
 
 
 def _fitted(entity: Entity, folder: Path) -> None:
