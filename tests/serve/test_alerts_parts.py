@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from ccmtad.errors import SettingError
 from ccmtad.live.alert import CLASSES, Alert, Standing, Style, alerts_of, distinct, message_of
@@ -24,7 +25,7 @@ from ccmtad.serve.store import log, notices, outbox
 from ccmtad.serve.store.notices import Told
 from ccmtad.serve.store.outbox import read_standing
 from ccmtad.serve.store.store import Store
-from ccmtad.serve.store.tables import deliveries, entities, processes
+from ccmtad.serve.store.tables import deliveries, entities, processes, windows
 
 from .conftest import empty_store
 from .receiver import receiving
@@ -117,6 +118,21 @@ def test_a_silenced_event_is_told_to_nobody_and_one_silenced_later_is_over(kept:
     assert firing(kept) == []
     save(kept, told(3, "updated"), told(4, "updated", silenced=1), told(5, "final", over=True, silenced=1))
     assert letters(kept) == [("firing", ""), ("resolved", "silenced")]
+
+
+@pytest.mark.parametrize(("newest", "released"), [(NOW - 1, 0), (NOW + 1, 1)])
+def test_an_event_outlasts_its_window_once_a_row_after_it_has_come(kept: Store, newest: int, released: int) -> None:
+    with kept.write() as connection:
+        made = {"start": NOW - 100, "end": NOW, "comment": "", "made_by": "somebody", "made": NOW - 200}
+        number = connection.execute(insert(windows).values(**made).returning(windows.c.id)).scalar_one()
+        connection.execute(update(entities).values(status=orjson.dumps({"time": newest}).decode()))
+    save(kept, told(1, silenced=number, alarm_time="2026-01-01T00:01:00Z"))
+    for now, due in ((NOW - 1, 0), (NOW + 10, released), (NOW + 20, 0)):
+        with kept.write() as connection:
+            assert notices.outlasting(connection, now) == bool(due)
+            assert notices.release(kept, connection, now) == due
+    assert letters(kept) == [("firing", "")] * released
+    assert firing(kept) == [True] * released
 
 
 def test_a_notice_that_is_not_written_leaves_nothing_to_deliver(kept: Store) -> None:

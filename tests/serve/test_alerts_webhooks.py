@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from .faults import begin, end, rows
+from .faults import BEGINS, GOES_ON, OVER, begin, end, faulty, rows
 from .receiver import Receiver, receiving
 from .server import Nursery, Server, until
 
@@ -139,6 +139,46 @@ def test_a_dismissed_event_is_told_to_be_over_and_a_silenced_one_never(server: S
         assert receiver.taken("normal")[-1].told["alerts"][0]["annotations"]["why"] == "silenced"
         assert not receiver.taken("quiet")
         ended(server, webhook)
+
+
+def test_an_event_that_outlasts_its_window_is_told_when_that_is_over(server: Server) -> None:
+    times = faulty().times
+    assert times is not None
+    with receiving() as receiver:
+        webhook = made(server, receiver)
+        for entity, last in (("outlasts", BEGINS + 10), ("within", OVER)):
+            span = {"start": str(times[BEGINS - 5]), "end": str(times[last - 1])}
+            server.post("/v1/windows", {"entity": entity, "comment": "a new pump", **span}, 201)
+            server.send(entity, **rows(0, BEGINS + 8))
+            until(f"an event of {entity}", partial(server.events, entity=entity, open=True))
+            (event,) = server.events(entity=entity, open=True)
+            assert event["silenced"]["comment"] == "a new pump"
+        for entity in ("within", "outlasts"):
+            server.send(entity, **rows(BEGINS + 8, GOES_ON))
+        until("it is told", lambda: receiver.taken("outlasts", "firing"))
+        (event,) = server.events(entity="outlasts", open=True)
+        assert event["silenced"] is None
+        for entity in ("within", "outlasts"):
+            end(server, entity)
+        until("it is over", lambda: receiver.taken("outlasts", "resolved"))
+        assert not receiver.taken("within")
+        assert [one["silenced"] is None for one in server.events(entity="within")] == [False]
+        late = server.post("/v1/windows", {"entity": "outlasts", **span | {"end": str(times[BEGINS + 9])}}, 201)
+        assert server.events(entity="outlasts")[0]["silenced"] is None, late
+        ended(server, webhook)
+
+
+def test_who_is_silent_still_when_maintenance_is_over_is_told_of(
+    nursery: Nursery, quick_models: Path, sqlite: str
+) -> None:
+    with receiving() as receiver, nursery.serving(quick_models, sqlite, "--silence", "0.2") as server:
+        made(server, receiver)
+        window = server.post("/v1/windows", {"entity": "off", "start": "2000-01-01"}, 201)
+        server.send("off", times=[1e9 + i / 100 for i in range(10)], values=[[0.0, float(i)] for i in range(10)])
+        until("silence", lambda: server.events(entity="off", open=True))
+        assert server.events(entity="off")[0]["silenced"]["id"] == window["id"]
+        server.client.delete(f"/v1/windows/{window['id']}")
+        until("it is told", lambda: receiver.taken("off", "firing"))
 
 
 def test_after_a_rotation_both_secrets_verify(server: Server) -> None:

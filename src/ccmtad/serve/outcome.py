@@ -96,16 +96,19 @@ class Outcome:
         first = int(judged.rows["time"][0])
         ended = entity.silence.heard(first)
         if ended is not None:
-            self.tell(entity, ended, judged.chunk.at, SILENT, again=again)
-        for _, change in judged.changes:
-            self.tell(entity, replace(change, event=_moved(change.event, entity.offset)), judged.chunk.at, again=again)
+            self.tell(entity, ended, judged.chunk.at, first, SILENT, again=again)
+        for place, change in judged.changes:
+            moved = replace(change, event=_moved(change.event, entity.offset))
+            self.tell(entity, moved, judged.chunk.at, int(judged.rows["time"][place]), again=again)
 
-    def tell(self, entity: Entity, change: Change, at: int, of: str = "", *, again: bool = False) -> None:
-        """One change of one event."""
+    def tell(
+        self, entity: Entity, change: Change, at: int, newest: int, of: str = "", *, again: bool = False
+    ) -> None:  # fmt: skip
+        """One change of one event, by a row of the time `newest` that came then."""
         notice = entity.journal.take(change, of)
         if notice is None or again:
             return
-        window = silencing(self.windows, entity.name, change.event, at)
+        window = silencing(self.windows, entity.name, change.event, at, newest)
         short = None if window is None else window.short
         self.told.append(Told.of(entity.id, entity.name, entity.model, notice, at, short))
 

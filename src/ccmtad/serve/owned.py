@@ -254,7 +254,7 @@ class Owned:
             began = entity.silence.look(entity.stepped, entity.newest) if entity.stepped else None
             if began is not None:
                 log.warning("entity %r has gone silent", entity.name)
-                self.outcome.tell(entity, began, now, SILENT)
+                self.outcome.tell(entity, began, now, now, SILENT)
                 self.snap(entity)  # no row tells of it: it is remembered at once
 
     def changed(self, names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Maintenance windows: what happens in one is recorded, and says what silenced it."""
+"""Maintenance windows: what happens in one is recorded, and says what silenced it, unless it outlasts it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -45,18 +45,26 @@ class Window:
         """What an event says of it."""
         return {"id": self.id, "comment": self.comment, "by": self.by}
 
-    def silences(self, entity: str, blamed: Iterable[str], time: int) -> bool:
-        """Whether an event of this time that blames these channels falls under it: all of them must."""
-        if self.entity not in (None, entity) or time < self.start or (self.end is not None and time > self.end):
+    def silences(self, entity: str, blamed: Iterable[str], alarm: int, until: int) -> bool:
+        """Whether an event that blames these channels falls under it, all of them: from its alarm until where it is
+        known to go on."""
+        if self.entity not in (None, entity) or alarm < self.start:
+            return False
+        if self.end is not None and max(alarm, until) > self.end:
             return False
         return self.channels is None or set(blamed) <= set(self.channels)
 
 
-def silencing(windows: Iterable[Window], entity: str, event: Event, at: int) -> Window | None:
-    """The window that an event falls under by the time of its alarm, or by `at` where rows have no times."""
-    time = at if event.alarm_time is None else int(event.alarm_time.astype("datetime64[ns]").astype("int64"))
+def silencing(windows: Iterable[Window], entity: str, event: Event, at: int, newest: int) -> Window | None:
+    """The window that an event falls under as of a row of the time `newest`; `at` is when that came, for rows without
+    times."""
+    alarm, end = (
+        None if time is None else int(time.astype("datetime64[ns]").astype("int64"))
+        for time in (event.alarm_time, event.end_time)
+    )
+    until = at if alarm is None else newest if end is None else end
     blamed = most_blamed(event.channels, event.blame)
-    return next((one for one in windows if one.silences(entity, blamed, time)), None)
+    return next((one for one in windows if one.silences(entity, blamed, at if alarm is None else alarm, until)), None)
 
 
 def most_blamed(channels: Sequence[str], blame: Sequence[float]) -> list[str]:

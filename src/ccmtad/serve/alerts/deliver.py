@@ -21,7 +21,7 @@ from ...live.alert import Style, message_of
 from ..lease import Lease
 from ..metrics import Metrics
 from ..settings import ServeSettings
-from ..store import outbox
+from ..store import notices, outbox
 from ..store.outbox import Letter, read_standing
 from ..store.store import Store
 from .attempt import Answer, attempt, wait
@@ -116,11 +116,14 @@ class Deliveries:
         with self.store.read() as connection:
             letters = self._room_for(outbox.due(connection, process, busy, AT_ONCE, now))
             later = outbox.next_due(connection, now)
-        if done or letters or clean:  # else nothing is written, and no row waits for the turn to write
+            release = notices.outlasting(connection, now)
+        if done or letters or clean or release:  # else nothing is written, and no row waits for the turn to write
             with self.store.write() as connection:
                 for letter, answer in done:
                     self._settle(connection, letter, answer, now)
                 letters = outbox.hold(connection, process, busy, letters)
+                if release:
+                    notices.release(self.store, connection, now)
                 if clean:
                     outbox.forget(connection, now - KEEP_DEAD)
                     self._cleaned = time.monotonic()

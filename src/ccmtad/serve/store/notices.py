@@ -1,22 +1,25 @@
 """Notices, each once, and events as their last notice tells them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, Row, Select, func, select, update
 
 from ...frame import nanoseconds
 from ...live.journal import Notice
 from ...results import MOST_BLAMED, Verdict, plain
+from ...score.signals import KINDS
 from ..windows import Window, most_blamed
 from . import outbox, words
 from .store import Store
-from .tables import entities, events, notices
+from .tables import entities, events, notices, windows
 
-__all__ = ["Learnt", "Told", "after", "last", "mark", "open_of", "save", "silence", "there"]
+__all__ = ["Learnt", "Told", "after", "last", "mark", "open_of", "outlasting", "release", "save", "silence", "there"]
 
+
+LOST = KINDS[0]
 
 Learnt = tuple[str, Verdict]  # a model, and a word that its streams are to heed
 
@@ -107,20 +110,61 @@ def open_of(connection: Connection, wanted: Iterable[int]) -> list[dict[str, Any
 def silence(store: Store, connection: Connection, window: Window) -> int:
     """Events that go on and fall under a new window say so, and are resolved to others; how many there are."""
     store.dialect.in_turn(connection)
-    found = connection.execute(
-        select(events.c.id, events.c.body, events.c.at).where(events.c.final.is_(False), events.c.silenced.is_(None))
-    ).all()
+    wanted = _going_on().where(events.c.final.is_(False), events.c.silenced.is_(None))
     silenced = 0
-    for row in found:
+    for row in connection.execute(wanted).all():
         body = orjson.loads(row.body)
-        time = row.at if body["alarm_time"] is None else nanoseconds(body["alarm_time"])
+        alarm = row.at if body["alarm_time"] is None else nanoseconds(body["alarm_time"])
         blamed = most_blamed(body["channels"], body["blame"])
-        if time is not None and window.silences(body["entity"], blamed, time):
+        if alarm is not None and window.silences(body["entity"], blamed, alarm, _until(row, body, window.made)):
             text = orjson.dumps({**body, "silenced": window.short}).decode()
             mark(connection, row.id, silenced=window.id, body=text)
             outbox.settle(store, connection, row.id, window.made, news=False)
             silenced += 1
     return silenced
+
+
+def outlasting(connection: Connection, now: int) -> bool:
+    """Whether `release` has something to do."""
+    return next(_outlasting(connection, now), None) is not None
+
+
+def release(store: Store, connection: Connection, now: int) -> int:
+    """Events that go on though the window that silenced them is over are told of; how many there are."""
+    store.dialect.in_turn(connection)
+    found = list(_outlasting(connection, now))
+    for event, body in found:
+        mark(connection, event, silenced=None, body=orjson.dumps({**body, "silenced": None}).decode())
+        outbox.settle(store, connection, event, now, news=False)
+    return len(found)
+
+
+def _outlasting(connection: Connection, now: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    wanted = (
+        _going_on()
+        .add_columns(windows.c.end)
+        .join(windows, windows.c.id == events.c.silenced)
+        .where(events.c.open.is_(True), windows.c.end <= now)
+    )
+    for row in connection.execute(wanted).all():
+        body = orjson.loads(row.body)
+        if _until(row, body, now) > row.end:
+            yield row.id, body
+
+
+def _going_on() -> Select[Any]:
+    joined = select(events.c.id, events.c.body, events.c.at, entities.c.status)
+    return joined.join(entities, entities.c.id == events.c.entity)
+
+
+def _until(row: Row[Any], body: dict[str, Any], now: int) -> int:
+    """The time up to which an event is known to go on: its end, or the newest row of its entity, or now where it is
+    that no rows come, or rows have no times."""
+    if body["end_time"] is not None:
+        return nanoseconds(body["end_time"]) or now
+    newest = None if row.status is None else orjson.loads(row.status)["time"]
+    no_rows = body["alarm_time"] is None or (body["kind"] == LOST and not body["channels"])
+    return now if no_rows or newest is None else int(newest)
 
 
 def there(connection: Connection, event: str) -> bool:
