@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import polars as pl
+from joblib.externals.loky import get_reusable_executor
 
 from ccmtad import fleet
 from ccmtad.bench.datasets import load
@@ -38,6 +39,7 @@ def main() -> None:
                 f"({len(done)} in {seconds:.0f} s)",
                 flush=True,
             )
+    get_reusable_executor().shutdown(wait=True)  # only those that have ended are counted
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process: {largest:.0f} MiB")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .blame import asked, put_back, times_asked
+from .blame import CANDIDATES, asked, put_back, times_asked
 from .calibrate.limits import Tails
 from .compiled import available
 from .conditions import condition_event
@@ -36,7 +36,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
 
-TOGETHER = 16  # questions of blame that are answered at once
+TOGETHER = 16  # questions of blame that are answered at once, or fewer ..
+NUMBERS = 2_000_000  # .. where their windows hold more than that
 
 
 def detect(model: Model, engine: Reconstructor, frame: Frame, progress: Progress | None = None) -> Detection:
@@ -97,6 +98,7 @@ class _Judging:
         )  # fmt: skip
         self.tail = np.zeros((model.settings.window, len(model.channels)))  # differences of the last rows
         self.questions: list[_Question] = []
+        self.together = min(max(NUMBERS // (CANDIDATES * self.tail.size), 1), TOGETHER)
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
         self.alarmed: dict[int, _Alarmed] = {}  # by excursion
         self.sizes = np.zeros(len(series.kept))  # losses of rows in alarm, as they were before anything was clipped
@@ -143,17 +145,17 @@ class _Judging:
         expected = (rows - off).astype(np.float32)
         present = np.ones(len(error), np.bool_) if self.series.present is None else self.series.present[row]
         self.questions.append(_Question(alarmed, rows, expected, lasted, error, present, own))
-        if len(self.questions) == TOGETHER:
+        if len(self.questions) == self.together:
             self._answer()
 
     def _answer(self) -> None:
         if not self.questions:
             return
         # Always so many: what one comes to must not depend on those after it, not in the last bit either.
-        more = TOGETHER - len(self.questions)
+        more = self.together - len(self.questions)
         alarmed, *given = zip(*self.questions, *[self.questions[-1]] * more, strict=True)
         shares = put_back(self.model, self.engine, *map(np.array, given))
-        for one, share in zip(alarmed[: TOGETHER - more], shares, strict=False):
+        for one, share in zip(alarmed[: self.together - more], shares, strict=False):
             one.blame += share
         self.questions.clear()
 

@@ -15,7 +15,7 @@ from .network.engine import Reconstructor
 from .score.astray import explained
 from .score.signals import ASTRAY
 
-__all__ = ["asked", "put_back", "times_asked"]
+__all__ = ["CANDIDATES", "asked", "put_back", "times_asked"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]

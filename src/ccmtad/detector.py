@@ -763,7 +763,9 @@ def _during(frame: Frame, said: Iterable[Verdict]) -> NDArray[np.bool_]:
 def _check_known(model: Model, losses: NDArray[np.float64]) -> None:
     known = losses[~np.isnan(losses)]
     worse = float(np.median(known)) / model.calibration.typical if len(known) else 1.0
-    limit = model.calibration.unlike.settled if np.isfinite(model.calibration.unlike.settled) else unlike.LEAST
+    rise = model.calibration.unlike
+    limit = rise.settled if len(known) >= model.settings.settle else rise.early
+    limit = limit if np.isfinite(limit) else unlike.LEAST
     if np.log(max(worse, 1e-300)) > limit:
         raise InputError(
             "normal must hold rows like those the network learnt from; got rows with errors "

@@ -99,7 +99,7 @@ class TrainingSeries:
             blocks = (Block(training, ends),)
             if len(ends) < 2:
                 raise InputError(
-                    f"train must hold at least {settings.window + 1} rows in a row; got {len(values)} rows, "
+                    f"rows must hold at least {settings.window + 1} in a row; got {len(values)} rows, "
                     f"{len(ends)} of which can be judged"
                 )
         elif not blocks:
@@ -286,7 +286,7 @@ class TrainingSeries:
         tails = batch.tails(errors, self.present[judged], self.values, self._strayed, settings)
         for other in self.kin:
             if tails is not None and other.tails is not None:
-                tails = tails.over(other.tails)
+                tails = tails.over(other.tails.rescaled(other.scaler.span / self.scaler.span))
         warn_of_budget(calibration)
         if not settings.online:
             log.warning("smoothing: the centred average looks ahead; results are not online")

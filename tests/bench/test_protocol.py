@@ -201,7 +201,7 @@ def test_what_goes_wrong_with_one_entity_is_raised_after_the_others(tmp_path: Pa
 
     plan = Plan((Half(),), ("pca",), seeds=1, settings=SMALL)
     with pytest.raises(InputError, match="a must be readable"):
-        run(plan, tmp_path / "r.jsonl")
+        run(plan, tmp_path / "r.jsonl", crew=Crew(workers=2))
     assert [one["entity"] for one in read(tmp_path / "r.jsonl")] == ["bb"]
 
 

@@ -100,6 +100,12 @@ def test_a_rarer_budget_never_has_a_lower_threshold(references: int) -> None:
     assert np.isfinite(thresholds[-1])
 
 
+@pytest.mark.parametrize("top", [1e10, 1e160, 1e300])
+def test_one_enormous_loss_does_not_keep_alpha_from_being_found(top: float) -> None:
+    usual = np.random.default_rng(0).chisquare(2, 2_500)
+    assert choose_alpha(np.sort(np.r_[usual, top])) == choose_alpha(np.sort(np.r_[usual, 1e3]))
+
+
 def test_alpha_is_five_percent_or_the_papers_bound() -> None:
     random = np.random.default_rng(0)
     assert choose_alpha(random.normal(size=1_999) ** 2) == 0.05  # too few for the mixture

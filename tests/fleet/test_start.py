@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ccmtad import Detector, FileError, InputError, fleet
+from ccmtad.score.signals import ASTRAY, BELOW
 from ccmtad.tables import load
 
 from ..cli.run import run
@@ -120,7 +121,10 @@ def test_channels_may_come_in_another_order(models: Path) -> None:
     ("values", "words"),
     [
         (np.zeros((300, 4)), "models must hold one with the 4 channels of the new entity"),
-        (np.zeros((10, 3)), "models must hold one with the 3 channels of the new entity, and rows that it can judge"),
+        (
+            np.zeros((10, 3)),
+            "models must hold one with the 3 channels of the new entity, rows as often, and some that it can judge",
+        ),
     ],
 )
 def test_what_no_model_can_judge_is_an_error(models: Path, values: NDArray[np.float64], words: str) -> None:
@@ -129,9 +133,75 @@ def test_what_no_model_can_judge_is_an_error(models: Path, values: NDArray[np.fl
 
 
 def test_one_row_more_than_a_window_is_the_least(models: Path) -> None:
-    with pytest.raises(InputError, match="at least 25 rows in a row; got 24 rows, 1 of which can be judged"):
+    with pytest.raises(InputError, match="at least 25 in a row; got 24 rows, 1 of which can be judged"):
         fleet.start(models, table(waving(24, 7)))
     fleet.start(models, table(waving(25, 7)))
+
+
+def test_rows_that_come_much_more_often_are_no_kin(models: Path, tmp_path: Path) -> None:
+    times = np.datetime64("2026-01-01", "ns") + np.arange(600) * np.timedelta64(60, "s")
+    Detector(**QUICK).fit(table(waving(600, 1)), times=times).save(tmp_path / "minutes.ccm")
+    fleet.start(tmp_path, table(waving(300, 7)), times=times[:300])
+    with pytest.raises(InputError, match="rows as often"):
+        fleet.start(tmp_path, table(waving(300, 7)), times=times[0] + (times[:300] - times[0]) // 10)
+
+
+def test_rows_that_none_knows_are_said(models: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fleet.start(models, table(50.0 * np.random.default_rng(0).standard_normal((300, 3))))
+    assert "what is started so may see little" in caplog.text
+
+
+def test_no_limit_of_scaled_values_is_taken_for_one_of_another_scale(tmp_path: Path) -> None:
+    few = waving(300, 7)
+    for name, scale in (("alike", 1.0), ("other", 1e-3)):
+        rows = waving(1_000, 3)
+        rows[:, 0] *= scale  # hardly moves there
+        Detector(**QUICK).fit(table(rows)).save(tmp_path / f"{name}.ccm")
+    started = fleet.start(tmp_path, table(few))
+    assert started.kin == ("alike", "other")
+    other = Detector.load(tmp_path / "other.ccm").model_
+    alone = fleet.start(tmp_path, table(few), but=tmp_path / "other.ccm").detector.model_
+    mine = started.detector.model_
+    assert mine.limits[ASTRAY, 0] == pytest.approx(alone.limits[ASTRAY, 0], rel=0.2)
+    assert other.limits[ASTRAY, 0] > 1e-3
+
+
+def test_a_model_is_no_kin_of_itself(models: Path, tmp_path: Path) -> None:
+    for path in models.glob("waving*.ccm"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    table(waving(300, 7)).write_csv(tmp_path / "new.csv")
+    told = [
+        run("fleet", "start", tmp_path, tmp_path / "new.csv", "-o", tmp_path / "new.ccm", "--json").stdout for _ in "ab"
+    ]
+    assert told[0] == told[1]
+    assert json.loads(told[0])["from"] != []
+
+
+def test_a_file_is_read_as_those_of_the_fleet_were(tmp_path: Path) -> None:
+    rows = waving(600, 1)
+    rows[::50, 1] = -999.0
+    table(rows).write_csv(tmp_path / "one.csv")
+    models = tmp_path / "models"
+    models.mkdir()
+    done = run(
+        "fit",
+        tmp_path / "one.csv",
+        "-o",
+        models / "one.ccm",
+        "--missing=-999",
+        "--set=epochs=1",
+        "--set=blocks=1",
+        "-q",
+    )
+    assert done.returncode == 0, done.stderr
+    few = waving(300, 7)
+    few[::50, 1] = -999.0
+    table(few).write_csv(tmp_path / "new.csv")
+    assert run("fleet", "start", models, tmp_path / "new.csv", "-o", tmp_path / "new.ccm").returncode == 0
+    model = Detector.load(tmp_path / "new.ccm").model_
+    assert model.limits[BELOW, 1] < 20.0
+    assert model.reading is not None
+    assert model.reading.missing == ("-999",)
 
 
 def test_no_folder_of_models_is_an_error(tmp_path: Path) -> None:

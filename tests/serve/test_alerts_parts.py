@@ -25,7 +25,7 @@ from ccmtad.serve.store import log, notices, outbox
 from ccmtad.serve.store.notices import Told
 from ccmtad.serve.store.outbox import read_standing
 from ccmtad.serve.store.store import Store
-from ccmtad.serve.store.tables import deliveries, entities, processes, windows
+from ccmtad.serve.store.tables import deliveries, entities, events, processes, windows
 
 from .conftest import empty_store
 from .receiver import receiving
@@ -125,14 +125,34 @@ def test_an_event_outlasts_its_window_once_a_row_after_it_has_come(kept: Store, 
     with kept.write() as connection:
         made = {"start": NOW - 100, "end": NOW, "comment": "", "made_by": "somebody", "made": NOW - 200}
         number = connection.execute(insert(windows).values(**made).returning(windows.c.id)).scalar_one()
-        connection.execute(update(entities).values(status=orjson.dumps({"time": newest}).decode()))
-    save(kept, told(1, silenced=number, alarm_time="2026-01-01T00:01:00Z"))
+        connection.execute(update(entities).values(status=orjson.dumps({"time": newest}).decode(), newest=newest))
+    save(kept, told(1, silenced=number, alarm_time="2026-01-01T00:01:00Z", blame=[0.9, 0.1]))
     for now, due in ((NOW - 1, 0), (NOW + 10, released), (NOW + 20, 0)):
         with kept.write() as connection:
             assert notices.outlasting(connection, now) == bool(due)
             assert notices.release(kept, connection, now) == due
     assert letters(kept) == [("firing", "")] * released
     assert firing(kept) == [True] * released
+
+
+def test_an_event_that_another_window_silences_too_stays_so(kept: Store) -> None:
+    both = []
+    with kept.write() as connection:
+        for end in (NOW, NOW + 100):
+            made = {"start": 0, "end": end, "comment": f"{end}", "made_by": "somebody", "made": 0}
+            both.append(connection.execute(insert(windows).values(**made).returning(windows.c.id)).scalar_one())
+        connection.execute(update(entities).values(status=orjson.dumps({"time": NOW + 50}).decode(), newest=NOW + 50))
+    save(kept, told(1, silenced=both[0], alarm_time="2026-01-01T00:01:00Z", blame=[0.9, 0.1]))
+    with kept.write() as connection:
+        assert notices.release(kept, connection, NOW + 60) == 1
+        assert connection.execute(select(events.c.silenced)).scalar_one() == both[1]
+        assert not notices.outlasting(connection, NOW + 60)
+    assert letters(kept) == []
+
+
+def test_an_event_that_outlasts_its_window_and_ends_before_anybody_looks_is_told_of(kept: Store) -> None:
+    save(kept, told(1, silenced=1), told(2, "resolved", over=True), told(3, "final", over=True))
+    assert letters(kept) == [("firing", ""), ("resolved", "")]
 
 
 def test_a_notice_that_is_not_written_leaves_nothing_to_deliver(kept: Store) -> None:

@@ -134,12 +134,11 @@ def run(
         for t in tasks
     ]
     finished = len(done)
-    for records in crew.map(partial(_do, plan), [task for task in left if task.methods]):
-        for record in records:
-            results.add(record)
-            finished += 1
-            if progress is not None:
-                progress(finished, len(keys), record)
+    for record in _records(plan, [task for task in left if task.methods], crew):
+        results.add(record)
+        finished += 1
+        if progress is not None:
+            progress(finished, len(keys), record)
     return [results.records[key] for key in keys]
 
 
@@ -195,6 +194,15 @@ def read(path: str | Path) -> list[Record]:
             ) from error
         records.append(record)
     return records
+
+
+def _records(plan: Plan, tasks: list[Task], crew: Crew) -> Iterator[Record]:
+    if crew == HERE:  # method by method: whoever is stopped has lost no more than one
+        for task in tasks:
+            yield from _judged(plan, task)
+        return
+    for records in crew.map(partial(_do, plan), tasks):
+        yield from records
 
 
 def _do(plan: Plan, task: Task) -> list[Record]:

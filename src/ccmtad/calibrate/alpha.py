@@ -12,6 +12,7 @@ __all__ = ["choose", "mixture_bound"]
 Floats = NDArray[np.float64]
 
 USUAL_ALPHA = 0.05
+FARTHEST = 1e50  # times the 99 % quantile: squares of it can be added
 FEWEST_FOR_MIXTURE = 2_000  # losses from which the Gaussian-mixture bound is trusted
 
 
@@ -33,7 +34,8 @@ def mixture_bound(losses: Floats, most: int = 4, sample: int = 20_000) -> float:
     if np.ptp(points) == 0:
         return 1.0
     # Losses can be tiny, and the mixture's variance floor is absolute; one huge loss must not flatten the others.
-    points = points / max(float(np.quantile(points, 0.99)), float(np.finfo(float).tiny))
+    with np.errstate(over="ignore"):
+        points = np.minimum(points / max(float(np.quantile(points, 0.99)), float(np.finfo(float).tiny)), FARTHEST)
     most = min(most, len(np.unique(points)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ties, which are common, make scikit-learn doubt its own clusters

@@ -7,7 +7,7 @@ value two whole ranges outside everything seen is too far whatever it says, and 
 as the longest.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,14 @@ class Tails:
                     made["still"][c] = _standstill(there)
         table = [[[one[i] for one in made[test]] for test in TESTS] for i in range(5)]
         return cls(middle, *(np.array(part) for part in table))
+
+    def rescaled(self, ratio: Floats) -> "Tails":
+        """As they are for values that are scaled otherwise: those of scaled ones become so many times as large."""
+        parts = {name: getattr(self, name).copy() for name in ("start", "least", "most")}
+        for array in parts.values():
+            array[TESTS.index("astray")] *= ratio
+            array[TESTS.index("error")] *= ratio**2
+        return replace(self, **parts)
 
     def over(self, other: "Tails") -> "Tails":
         """What both call normal is normal; a channel that stood still in the others' rows says nothing."""

@@ -187,7 +187,7 @@ def _print_events(answers: "tuple[Found, ...]", events: list[dict[str, Any]], fa
         for event in events[:MOST]:
             start = event["start_time"] or f"row {event['start']:,}"
             end = "still open" if event["end"] is None else event["end_time"] or f"row {event['end']:,}"
-            cells = (event["entity"], start, end, f"{event['severity']:.3g}", event["sentence"])
+            cells = (event["entity"], start, end, number(event["severity"]), event["sentence"])
             table.add_row(*map(show.safe, cells))
         show.out.print(table)
         if len(events) > MOST:
@@ -213,7 +213,7 @@ def start(
 ) -> None:
     """A model for a new entity with few rows, from those of the fleet with the same channels.
 
-    Nothing is trained. From a few thousand rows on, `ccmtad fit` is better.
+    Nothing is trained. From about 1,500 rows on, `ccmtad fit` is better.
 
     Example: `ccmtad fleet start models new.csv -o models/new.ccm`
     """
@@ -222,8 +222,8 @@ def start(
 
     show.notes(quiet)
     check_out("out", out, data)
-    loaded = suited.for_a_fit(data, how)
-    started = fleets.start(models, loaded.frame, budget=budget, reading=loaded.reading)
+    loaded = suited.for_a_fit(data, fleets.reading_of(models, how))
+    started = fleets.start(models, loaded.frame, budget=budget, reading=loaded.reading, but=out)
     detector, rows = started.detector, len(loaded.frame)
     detector.save(out)
     if json:

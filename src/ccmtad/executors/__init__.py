@@ -1,6 +1,7 @@
 """Who does work that is many pieces (fleets, benchmarks, studies), one file each, found by name. None of them schedules
 anything itself."""
 
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ class _Tried(Generic[Task, Result]):
         try:
             return self.work(task), None
         except Exception as error:  # whatever it is: it is raised by the one who asked
+            error.add_note(traceback.format_exc())  # which does not travel with it
             return None, error
 
 

@@ -12,6 +12,6 @@ from .detecting import Found, detect
 from .fitting import fit
 from .inspecting import Facts, inspect
 from .manifest import Entry, Manifest
-from .starting import Started, start
+from .starting import Started, reading_of, start
 
-__all__ = ["Entry", "Facts", "Found", "Manifest", "Started", "detect", "fit", "inspect", "start"]
+__all__ = ["Entry", "Facts", "Found", "Manifest", "Started", "detect", "fit", "inspect", "reading_of", "start"]

@@ -119,11 +119,11 @@ class Deliveries:
             release = notices.outlasting(connection, now)
         if done or letters or clean or release:  # else nothing is written, and no row waits for the turn to write
             with self.store.write() as connection:
+                if release:  # first: it takes the turn to tell
+                    notices.release(self.store, connection, now)
                 for letter, answer in done:
                     self._settle(connection, letter, answer, now)
                 letters = outbox.hold(connection, process, busy, letters)
-                if release:
-                    notices.release(self.store, connection, now)
                 if clean:
                     outbox.forget(connection, now - KEEP_DEAD)
                     self._cleaned = time.monotonic()

@@ -33,7 +33,8 @@ def list_windows(request: Request, _: Reader) -> dict[str, list[WindowShown]]:
 
 @router.post("/windows", status_code=201, summary="Begin or plan a maintenance window")
 def make_window(request: Request, new: NewWindow, key: Writer) -> WindowShown:
-    """Events whose alarm falls into it, those that go on included, say what silenced them, and are not sent on.
+    """Events whose alarm falls into it, those that go on included, say what silenced them, and are not sent on, unless
+    they outlast it.
 
     With channels, only events all of whose blamed channels (those with a tenth of the blame) are among them.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, Select, func, select, update
+from sqlalchemy import Connection, Row, Select, func, or_, select, update
 
 from ...frame import nanoseconds
 from ...live.journal import Notice
@@ -71,6 +71,8 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
     seq = connection.execute(once.returning(notices.c.seq)).scalar()
     if seq is None:
         return False
+    if one.silenced is None and body["end"] is not None:
+        _outlasted(store, connection, one)
     state = {
         "revision": body["revision"],
         "open": body["end"] is None,
@@ -86,6 +88,16 @@ def _save(store: Store, connection: Connection, one: Told) -> bool:
     connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=state))
     outbox.settle(store, connection, body["id"], one.at, news=True)
     return True
+
+
+def _outlasted(store: Store, connection: Connection, one: Told) -> None:
+    """It ends, and was silenced by a window that it has outlasted before anybody looked: it is told of before that."""
+    under = select(events.c.body).where(
+        events.c.id == one.body["id"], events.c.open.is_(True), events.c.silenced.is_not(None)
+    )
+    text = connection.execute(under).scalar()
+    if text is not None:
+        _silenced_by(store, connection, one.body["id"], orjson.loads(text), None, one.at)
 
 
 def last(connection: Connection) -> int:
@@ -110,18 +122,11 @@ def open_of(connection: Connection, wanted: Iterable[int]) -> list[dict[str, Any
 def silence(store: Store, connection: Connection, window: Window) -> int:
     """Events that go on and fall under a new window say so, and are resolved to others; how many there are."""
     store.dialect.in_turn(connection)
-    wanted = _going_on().where(events.c.final.is_(False), events.c.silenced.is_(None))
-    silenced = 0
-    for row in connection.execute(wanted).all():
-        body = orjson.loads(row.body)
-        alarm = row.at if body["alarm_time"] is None else nanoseconds(body["alarm_time"])
-        blamed = most_blamed(body["channels"], body["blame"])
-        if alarm is not None and window.silences(body["entity"], blamed, alarm, _until(row, body, window.made)):
-            text = orjson.dumps({**body, "silenced": window.short}).decode()
-            mark(connection, row.id, silenced=window.id, body=text)
-            outbox.settle(store, connection, row.id, window.made, news=False)
-            silenced += 1
-    return silenced
+    wanted = _with_entity().where(events.c.final.is_(False), events.c.silenced.is_(None))
+    found = [(row.id, body) for row, body in _read(connection, wanted) if _under(window, row, body, window.made)]
+    for event, body in found:
+        _silenced_by(store, connection, event, body, window, window.made)
+    return len(found)
 
 
 def outlasting(connection: Connection, now: int) -> bool:
@@ -130,41 +135,57 @@ def outlasting(connection: Connection, now: int) -> bool:
 
 
 def release(store: Store, connection: Connection, now: int) -> int:
-    """Events that go on though the window that silenced them is over are told of; how many there are."""
+    """Events that go on though the window that silenced them is over fall under another, or are told of; how many."""
     store.dialect.in_turn(connection)
     found = list(_outlasting(connection, now))
-    for event, body in found:
-        mark(connection, event, silenced=None, body=orjson.dumps({**body, "silenced": None}).decode())
-        outbox.settle(store, connection, event, now, news=False)
+    every = [Window.of(row) for row in connection.execute(select(windows))] if found else []
+    for row, body in found:
+        other = next((one for one in every if _under(one, row, body, now)), None)
+        _silenced_by(store, connection, row.id, body, other, now)
     return len(found)
 
 
-def _outlasting(connection: Connection, now: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _outlasting(connection: Connection, now: int) -> Iterator[tuple[Row[Any], dict[str, Any]]]:
+    # The largest time in the log may be of a row that is not judged yet; it keeps the others from being read.
+    gone_on = or_(entities.c.newest.is_(None), entities.c.newest > windows.c.end, events.c.kind == LOST)
     wanted = (
-        _going_on()
+        _with_entity()
         .add_columns(windows.c.end)
         .join(windows, windows.c.id == events.c.silenced)
-        .where(events.c.open.is_(True), windows.c.end <= now)
+        .where(events.c.open.is_(True), windows.c.end <= now, gone_on)
     )
-    for row in connection.execute(wanted).all():
-        body = orjson.loads(row.body)
-        if _until(row, body, now) > row.end:
-            yield row.id, body
+    return ((row, body) for row, body in _read(connection, wanted) if _until(row, body, now) > row.end)
 
 
-def _going_on() -> Select[Any]:
+def _with_entity() -> Select[Any]:
     joined = select(events.c.id, events.c.body, events.c.at, entities.c.status)
     return joined.join(entities, entities.c.id == events.c.entity)
+
+
+def _read(connection: Connection, wanted: Select[Any]) -> list[tuple[Row[Any], dict[str, Any]]]:
+    return [(row, orjson.loads(row.body)) for row in connection.execute(wanted)]
+
+
+def _under(window: Window, row: Row[Any], body: dict[str, Any], now: int) -> bool:
+    alarm = row.at if body["alarm_time"] is None else nanoseconds(body["alarm_time"])
+    blamed = most_blamed(body["channels"], body["blame"])
+    return alarm is not None and window.silences(body["entity"], blamed, alarm, _until(row, body, now))
 
 
 def _until(row: Row[Any], body: dict[str, Any], now: int) -> int:
     """The time up to which an event is known to go on: its end, or the newest row of its entity, or now where it is
     that no rows come, or rows have no times."""
-    if body["end_time"] is not None:
-        return nanoseconds(body["end_time"]) or now
-    newest = None if row.status is None else orjson.loads(row.status)["time"]
-    no_rows = body["alarm_time"] is None or (body["kind"] == LOST and not body["channels"])
-    return now if no_rows or newest is None else int(newest)
+    end = None if body["end_time"] is None else nanoseconds(body["end_time"])
+    newest = None if body["alarm_time"] is None or row.status is None else orjson.loads(row.status)["time"]
+    return end or newest or now
+
+
+def _silenced_by(
+    store: Store, connection: Connection, event: str, body: dict[str, Any], window: Window | None, at: int
+) -> None:
+    text = orjson.dumps({**body, "silenced": None if window is None else window.short}).decode()
+    mark(connection, event, silenced=None if window is None else window.id, body=text)
+    outbox.settle(store, connection, event, at, news=False)
 
 
 def there(connection: Connection, event: str) -> bool:
