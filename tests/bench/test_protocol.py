@@ -57,6 +57,16 @@ class Made:
 PLAN = Plan((Made(),), ("ccmtad", "pca", "random"), seeds=2, settings=SMALL)
 
 
+def test_noise_has_the_limits_that_every_detector_has() -> None:
+    entity = made("a")
+    values = entity.test.values.copy()
+    values[300, 1] = 100.0
+    series = TrainingSeries.of(entity.train, Settings(**SMALL))
+    found = methods.find("random").fit(series, Frame.of(values)).detection
+    assert found is not None
+    assert [event.channels[0] for event in found.events if event.alarm == 300] == [entity.test.channels[1]]
+
+
 def test_no_label_reaches_a_method(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[object] = []
 

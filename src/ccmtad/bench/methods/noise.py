@@ -1,4 +1,4 @@
-"""Errors drawn at random: what a detector that knows nothing would score."""
+"""Errors drawn at random, with the limits that every detector has: what a network that knows nothing would score."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,11 @@ class Noise(Method):
 
     def fit(self, series: TrainingSeries, test: Frame, every_epoch: bool = False) -> Fitted:
         new, settings = series.series(test), series.settings
-        draws = [
+        draws = (
             losses_of(RandomScore(settings.window, settings.seed + draw * 2**32), series, new, len(test))
-            for draw in range(settings.epochs if every_epoch else 1)
-        ]
-        return Fitted(draws[0], tuple(draws) if every_epoch else ())
+            for draw in range(settings.epochs if every_epoch else 0)
+        )
+        return Fitted.of(self.watching(series), test, tuple(draws))
 
     def watching(self, series: TrainingSeries) -> Baseline:
         engine = RandomScore(series.settings.window, series.settings.seed)
