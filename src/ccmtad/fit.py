@@ -5,14 +5,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import batch
 from .calibrate.calibration import Calibration
-from .errors import InputError, MissingExtraError
+from .errors import InputError, MissingExtraError, TrainingError
 from .frame import Frame
 from .model import Model, Series, check_state, prepare, series
 from .network import clusterings, clusters, guess, linear
@@ -190,7 +189,7 @@ class TrainingSeries:
         are. `progress` is called after every epoch of the networks that judge blocks, too.
         """
         try:
-            from .network import training
+            from .network import stacked, training
         except ImportError as error:
             raise MissingExtraError(
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
@@ -203,14 +202,19 @@ class TrainingSeries:
             if each is not None and network == networks:
                 each(epoch, weights)
 
-        course, numbers = self.course(), count(1)
+        course, done = self.course(), 0
         lessons = next(course)
         while True:
-            learnt = [training.train(lesson, partial(told, network=next(numbers))) for lesson in lessons]
+            listening = [partial(told, network=done + number) for number in range(1, len(lessons) + 1)]
+            if training.on_gpu(self.settings):  # all at once, and without a pause where nobody listens
+                learnt = stacked.train(lessons, listening if progress or each else ())
+            else:
+                learnt = [training.train(lesson, one) for lesson, one in zip(lessons, listening, strict=True)]
+            done += len(lessons)
             try:
-                lessons = course.send(learnt)
-            except StopIteration as done:
-                trained: Trained = done.value
+                lessons = course.send([_learnt(one) for one in learnt])
+            except StopIteration as end:
+                trained: Trained = end.value
                 return trained
 
     def course(self) -> Generator[list[Lesson], list[Trained], Trained]:
@@ -339,6 +343,12 @@ class TrainingSeries:
         if self.guess is None:
             return None
         return astray.averages(guess.held_out(self.rows, self.good), self.present, self.start)[self.good]
+
+
+def _learnt(one: Trained | TrainingError) -> Trained:
+    if isinstance(one, TrainingError):
+        raise one
+    return one
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -218,3 +219,22 @@ def test_reading_options_hold_for_every_entity(tmp_path: Path) -> None:
     assert "leave it out with drop='state'" in refused[0].error
     taken = fleet.fit(tmp_path / "data", models, settings=QUICK, workers=1, how=Reading(drop=("state",)))
     assert [(one.status, one.channels) for one in taken] == [("fitted", 3)] * 2
+
+
+def test_a_fleet_fitted_together_is_the_fleet_fitted_apart(history: Path, tmp_path: Path) -> None:
+    """Without dropout; in single precision, so to the last digits but a few."""
+    settings = QUICK | {"embedding_dropout": 0.0, "blocks": 2, "device": "cpu", "learning_rate": 1e-4}
+    table(rows(650, 8)).write_csv(tmp_path / "long.csv")  # in two blocks, the others in one
+    (tmp_path / "all.txt").write_text("\n".join([*(str(path) for path in sorted(history.glob("*.csv"))), "long.csv"]))
+    apart = fleet.fit(tmp_path / "all.txt", tmp_path / "apart", settings=settings, workers=1)
+    together = fleet.fit(tmp_path / "all.txt", tmp_path / "together", settings=settings, together=True)
+    assert [one.entity for one in together] == [one.entity for one in apart]
+    for one, two in zip(apart, together, strict=True):
+        assert (two.status, two.error, two.rows, two.notes) == (one.status, one.error, one.rows, one.notes)
+        if one.status == "fitted":
+            alone, stack = (Detector.load(tmp_path / folder / one.file) for folder in ("apart", "together"))
+            losses = [[epoch.validation for epoch in of.history_] for of in (alone, stack)]
+            assert losses[1] == pytest.approx(losses[0], rel=1e-2)
+            assert len(stack.validation_losses_) == len(alone.validation_losses_)
+            for name, weight in alone.model_.weights.items():
+                np.testing.assert_allclose(stack.model_.weights[name], weight, rtol=1e-2, atol=1e-3, err_msg=name)

@@ -28,6 +28,9 @@ TOLERANCE = 3.0  # factor by which a supported budget may be missed
 LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
 # A few long stretches that most normal rows know nothing of must not blind a detector to all that is not enormous.
 FARTHEST_ABOVE, ENOUGH = 15.0, 1_000  # times the threshold of independent rows, from so many rows on
+# A budget of more than so many times the rows there are is a guess about rows of a kind not seen, and the threshold
+# rises with that distance: as a power that kept it within three on a plant and a toy (benchmarks/budget.py).
+REACH, CAUTION = 20.0, 0.35
 FURTHEST_EXTRAPOLATION = 1e4  # times as rare as the rarest peak seen: beyond that an interval is not a number
 
 
@@ -61,7 +64,8 @@ def observed_threshold(
     the series is scored against the other nine, as new data would be; the peaks of excursions are independent,
     and their tail is exponential (a renewal argument); where it goes far beyond what was seen, at the upper end of
     its confidence interval. Too few peaks to tell: an extreme loss counts as often as it repeats, so the threshold of
-    independent rows is multiplied by the correlation time of the evidence, and by more where rows are few.
+    independent rows is multiplied by the correlation time of the evidence, and by more where rows are few. Where they
+    are few for the budget, all of it is raised.
     """
     by, measured = rules.settings, averaged(losses, track.rows) / np.exp(track.normal)
     judged = np.flatnonzero(~np.isnan(measured))
@@ -74,8 +78,9 @@ def observed_threshold(
     often = int(1.5 * len(judged) / rows_per_alarm)  # a frequent budget lies among the peaks, not beyond them
     top = min(len(peaks) - 1, max(10, len(peaks) // 10, often))
     few = max(1.0, FEW / len(judged))
+    cautious = max(1.0, rows_per_alarm / (REACH * len(judged))) ** CAUTION
     if top < FEWEST_PEAKS_FOR_A_TAIL:
-        threshold = independent * _correlation_time(b[judged]) * few
+        threshold = independent * _correlation_time(b[judged]) * few * cautious
         return threshold, Support(rows_per_alarm, 0.0, np.inf, len(judged) / FEWEST_PEAKS_FOR_A_TAIL)
     start = float(order[-top - 1])
     excess = declustered(peaks, first, last, start, by.cooldown) - start
@@ -94,6 +99,7 @@ def observed_threshold(
     if len(judged) >= ENOUGH and 0.0 < highest < threshold:
         threshold = highest  # more would see nothing but what is enormous; what it is known to allow is said
         longest = min(longest, every * float(np.exp(max(threshold - start, 0.0) / mean)))
+    threshold *= cautious
     reached = max(threshold, independent, start) - start
     furthest = np.log(FURTHEST_EXTRAPOLATION)
     low, high = (every * float(np.exp(min(reached / spread, furthest))) for spread in interval)

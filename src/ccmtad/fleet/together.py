@@ -15,7 +15,6 @@ from .manifest import Entry
 __all__ = ["fit_together"]
 
 AT_A_TIME = 64  # entities in memory
-NETWORKS = 128  # in a stack
 
 
 @dataclass(eq=False)
@@ -58,7 +57,7 @@ def _fit(tasks: Sequence[Task]) -> Iterator[Entry]:
 
 def _learn(pupils: Sequence[Pupil]) -> dict[int, Trained | TrainingError]:
     """What came of each lesson, by its `id`."""
-    from . import stacked
+    from ..network import stacked
 
     groups: dict[tuple[object, ...], list[tuple[Pupil, Lesson]]] = {}
     for pupil in pupils:
@@ -66,12 +65,12 @@ def _learn(pupils: Sequence[Pupil]) -> dict[int, Trained | TrainingError]:
             groups.setdefault(stacked.alike(lesson), []).append((pupil, lesson))
     learnt: dict[int, Trained | TrainingError] = {}
     for group in groups.values():
-        for first in range(0, len(group), NETWORKS):
-            stack, begun = group[first : first + NETWORKS], time.perf_counter()
-            done = stacked.train([lesson for _, lesson in stack])
-            for (pupil, lesson), one in zip(stack, done, strict=True):
-                learnt[id(lesson)] = one
-                pupil.attempt.took((time.perf_counter() - begun) / len(stack))
+        begun = time.perf_counter()
+        done = stacked.train([lesson for _, lesson in group])
+        took = (time.perf_counter() - begun) / len(group)
+        for (pupil, lesson), one in zip(group, done, strict=True):
+            learnt[id(lesson)] = one
+            pupil.attempt.took(took)
     return learnt
 
 

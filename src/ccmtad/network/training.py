@@ -15,7 +15,7 @@ from .network import Network
 from .shapes import Architecture
 from .weights import Lesson, Trained
 
-__all__ = ["build", "checked", "decay", "reproducible", "train"]
+__all__ = ["build", "checked", "decay", "on_gpu", "reproducible", "train"]
 
 Floats = NDArray[np.float32]
 
@@ -67,6 +67,11 @@ def build(shape: Architecture, settings: Settings) -> Network:
 def decay(epoch: int) -> float:
     """The share of the learning rate in an epoch, counted from 0."""
     return 0.9 ** max(0, epoch - 3)
+
+
+def on_gpu(settings: Settings) -> bool:
+    """Whether these settings train on a GPU, where many networks at once cost about as much as one."""
+    return _device(settings.device).type == "cuda"
 
 
 @contextmanager

@@ -1,22 +1,20 @@
 """Networks trained together learn what each learns alone."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from ccmtad import Detector, Settings, TrainingError, fleet
-from ccmtad.fleet import stacked
+from ccmtad import Settings, TrainingError
+from ccmtad.network import stacked
 from ccmtad.network.clusters import Clusters
 from ccmtad.network.shapes import Architecture
 from ccmtad.network.training import train
 from ccmtad.network.weights import Lesson, Trained
 
 from .. import naive
-from .conftest import QUICK, rows, table
 
 # Batch norm takes some biases out again, and all that a constant channel adds: the gradient there is rounding alone,
 # and Adam, which divides it by its own size + 1e-8, makes steps of it. With more than 1e-8 no rounding shows; with 1e-8
@@ -147,22 +145,3 @@ def test_dropout_is_each_networks_own() -> None:
     assert isinstance(first, Trained)
     assert isinstance(second, Trained)
     assert (first.weights["head.weight"] != second.weights["head.weight"]).any()
-
-
-def test_a_fleet_fitted_together_is_the_fleet_fitted_apart(history: Path, tmp_path: Path) -> None:
-    """Without dropout; in single precision, so to the last digits but a few."""
-    settings = QUICK | {"embedding_dropout": 0.0, "blocks": 2, "device": "cpu", "learning_rate": 1e-4}
-    table(rows(650, 8)).write_csv(tmp_path / "long.csv")  # in two blocks, the others in one
-    (tmp_path / "all.txt").write_text("\n".join([*(str(path) for path in sorted(history.glob("*.csv"))), "long.csv"]))
-    apart = fleet.fit(tmp_path / "all.txt", tmp_path / "apart", settings=settings, workers=1)
-    together = fleet.fit(tmp_path / "all.txt", tmp_path / "together", settings=settings, together=True)
-    assert [one.entity for one in together] == [one.entity for one in apart]
-    for one, two in zip(apart, together, strict=True):
-        assert (two.status, two.error, two.rows, two.notes) == (one.status, one.error, one.rows, one.notes)
-        if one.status == "fitted":
-            alone, stack = (Detector.load(tmp_path / folder / one.file) for folder in ("apart", "together"))
-            losses = [[epoch.validation for epoch in of.history_] for of in (alone, stack)]
-            assert losses[1] == pytest.approx(losses[0], rel=1e-2)
-            assert len(stack.validation_losses_) == len(alone.validation_losses_)
-            for name, weight in alone.model_.weights.items():
-                np.testing.assert_allclose(stack.model_.weights[name], weight, rtol=1e-2, atol=1e-3, err_msg=name)
