@@ -239,3 +239,18 @@ def test_clean_periodic_rows_can_be_fitted() -> None:
     assert detector.support_ is not None
     assert detector.support_.low < 1e9
     assert 0 < detector.threshold_ < 1e4
+
+
+@pytest.mark.parametrize("rows", [100, 1_000])
+def test_a_budget_far_beyond_the_rows_errs_on_the_quiet_side(rows: int) -> None:
+    """Autocorrelated losses: never more than three times the false alarms that were asked for."""
+
+    def toy(rows: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], np.random.default_rng(seed).normal(size=rows))))
+
+    alarms = 0
+    for seed in range(10):
+        fitted = calibrated(toy(rows, 2 * seed), 100_000)
+        scores = fitted.score(toy(300_000, 2 * seed + 1))
+        alarms += len(events.find(scores.score, scores.evidence, scores.alarm))
+    assert alarms <= 3 * 10 * 3
