@@ -1,8 +1,9 @@
 """What a GPU is worth in training: `python benchmarks/together.py DATA`, on a machine that has one.
 
 Twelve machines of SMD, and a hundred (the twelve again and again), learnt together and one by one, by the loop that a
-CPU goes through; then one large model alone. Default settings, one run. Last, how far that is from what the arithmetic
-and the memory of this GPU would allow, both measured here.
+CPU goes through (once; together is the better of two); then one large model alone. Default settings, but without blocks
+and the linear part, which is no training. Beside it, how far that is from what the arithmetic and the memory of this
+GPU would allow, both measured here.
 """
 
 import sys

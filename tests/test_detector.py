@@ -19,7 +19,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ccmtad import CcmtadError, ChannelError, Detector, Event, Frame, InputError, NotFittedError, SettingError, batch
+from ccmtad import (
+    CcmtadError,
+    ChannelError,
+    Detector,
+    Epoch,
+    Event,
+    Frame,
+    InputError,
+    NotFittedError,
+    SettingError,
+    TrainingError,
+    batch,
+)
 from ccmtad.simulate import Fault, Run, schedule, simulate
 
 Array = NDArray[np.float64]
@@ -539,6 +551,33 @@ def test_progress_is_told_from_start_to_end(fitted: Detector) -> None:
     assert shares == sorted(shares)
     assert 0 <= shares[0] < 0.1
     assert 0.8 < shares[-1] <= 1
+
+
+def test_a_fit_that_trains_networks_together_is_the_fit_that_trains_them_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As it does on a GPU: to the last digits but a few, and without dropout."""
+    settings: dict[str, Any] = {
+        "epochs": 3, "width": 8, "device": "cpu", "embedding_dropout": 0.0, "learning_rate": 1e-4, "blocks": 2,
+    }  # fmt: skip
+    rows = simulate(1_000, seed=1).frame
+    told: list[list[Epoch]] = [[], []]
+    alone = Detector(**settings).fit(rows, progress=told[0].append)
+    monkeypatch.setattr("ccmtad.network.training.on_gpu", lambda _: True)
+    together = Detector(**settings).fit(rows, progress=told[1].append)
+    for heard, networks in zip(told, (3, 2), strict=True):  # those of the blocks are one where they are trained as one
+        shares = [epoch.done for epoch in heard]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+        assert {epoch.networks for epoch in heard} == {networks}
+    assert [epoch.number for epoch in together.history_] == [epoch.number for epoch in alone.history_]
+    losses = [[epoch.validation for epoch in one.history_] for one in (together, alone)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+    assert together.threshold_ == pytest.approx(alone.threshold_, rel=1e-2)
+    lost = TrainingError("training must keep a finite loss")
+    monkeypatch.setattr("ccmtad.network.stacked.train", lambda lessons, _: [lost for _ in lessons])
+    with pytest.raises(TrainingError, match="training must keep a finite loss"):
+        Detector(**settings).fit(rows)
 
 
 def test_another_budget_needs_no_scikit_learn(fitted: Detector, tmp_path: Path) -> None:

@@ -194,7 +194,8 @@ class TrainingSeries:
             raise MissingExtraError(
                 f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
             ) from error
-        networks = len(self.blocks) + self.crossed
+        together = training.on_gpu(self.settings)  # then what does not depend on each other counts as one
+        networks = (1 if together else len(self.blocks)) + self.crossed
 
         def told(epoch: Epoch, weights: Callable[[], Weights], network: int) -> None:
             if progress is not None:
@@ -206,11 +207,11 @@ class TrainingSeries:
         lessons = next(course)
         while True:
             listening = [partial(told, network=done + number) for number in range(1, len(lessons) + 1)]
-            if training.on_gpu(self.settings):  # all at once, and without a pause where nobody listens
-                learnt = stacked.train(lessons, listening if progress or each else ())
+            if together:
+                learnt = stacked.train(lessons, listening[:1] if progress or each else ())
             else:
                 learnt = [training.train(lesson, one) for lesson, one in zip(lessons, listening, strict=True)]
-            done += len(lessons)
+            done += 1 if together else len(lessons)
             try:
                 lessons = course.send([_learnt(one) for one in learnt])
             except StopIteration as end:

@@ -241,16 +241,34 @@ def test_clean_periodic_rows_can_be_fitted() -> None:
     assert 0 < detector.threshold_ < 1e4
 
 
-@pytest.mark.parametrize("rows", [100, 1_000])
-def test_a_budget_far_beyond_the_rows_errs_on_the_quiet_side(rows: int) -> None:
-    """Autocorrelated losses: never more than three times the false alarms that were asked for."""
+def toy(rows: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Autocorrelated losses."""
+    return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], np.random.default_rng(seed).normal(size=rows))))
 
-    def toy(rows: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.asarray(np.exp(lfilter([0.5], [1.0, -0.87], np.random.default_rng(seed).normal(size=rows))))
 
+def test_a_budget_far_beyond_the_rows_errs_on_the_quiet_side() -> None:
+    """Never more than three times the false alarms that were asked for."""
     alarms = 0
     for seed in range(10):
-        fitted = calibrated(toy(rows, 2 * seed), 100_000)
+        fitted = calibrated(toy(1_000, 2 * seed), 100_000)
         scores = fitted.score(toy(300_000, 2 * seed + 1))
         alarms += len(events.find(scores.score, scores.evidence, scores.alarm))
     assert alarms <= 3 * 10 * 3
+
+
+def test_only_a_budget_far_beyond_the_rows_is_treated_with_caution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one of a thousand rows or more blinds nobody."""
+
+    def raised(rows: int, budget_in_rows: int) -> float:
+        """By how much caution raises the threshold."""
+        with_caution = calibrated(toy(rows, 3), budget_in_rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(budget, "CAUTION", 0.0)
+            without = calibrated(toy(rows, 3), budget_in_rows)
+        return with_caution.tracks[0].threshold / without.tracks[0].threshold
+
+    assert raised(2_000, 10_000) == 1.0
+    assert raised(300, 1_000) == 1.0
+    assert raised(300, 10_000) > 1.2
+    assert raised(300, 100_000) > raised(300, 10_000)
+    assert raised(5_000, 10_000_000) == 1.0  # as far as it may go without it

@@ -1,6 +1,8 @@
 """Networks trained together learn what each learns alone."""
 
-from collections.abc import Iterator
+import gc
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,11 +10,13 @@ import pytest
 import torch
 
 from ccmtad import Settings, TrainingError
-from ccmtad.network import stacked
+from ccmtad.network import layers, stacked
 from ccmtad.network.clusters import Clusters
+from ccmtad.network.engine import Engine
 from ccmtad.network.shapes import Architecture
 from ccmtad.network.training import train
 from ccmtad.network.weights import Lesson, Trained
+from ccmtad.results import Epoch
 
 from .. import naive
 
@@ -79,6 +83,120 @@ def test_together_equals_alone_after_twenty_steps(
         assert set(together) == set(alone[i].tensors)
         for name, tensor in alone[i].tensors.items():
             np.testing.assert_allclose(together[name], tensor, rtol=0, atol=1e-9, err_msg=f"{i} {name}")
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("many", [2, 64])  # below which gradients are summed up in parts
+@pytest.mark.parametrize("first", [0, 3])
+def test_however_many_there_are(many: int, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by itself, too; and each has the seed of its own."""
+    monkeypatch.setattr(layers, "MANY", many)
+    made = [lesson(one, 200, [0, 0, 1, 1], seed=one, epochs=2) for one in range(4)][first:]
+    for one, together in zip(made, stacked.train(made), strict=True):
+        same(train(one), together, 1e-9)
+
+
+@pytest.mark.usefixtures("double")
+def test_who_listens_is_told_of_each_epoch_of_his_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is no room for all at once."""
+    monkeypatch.setattr(stacked, "_room", lambda *_: 2)
+    made = [lesson(one, 200, [0, 0, 1, 1], seed=one, epochs=2 + one % 2) for one in range(5)]
+    told: list[list[tuple[Epoch, dict[str, Any]]]] = [[] for _ in made]
+
+    def listener(number: int) -> stacked.Tell:
+        return lambda epoch, weights: told[number].append((epoch, weights()))
+
+    together = stacked.train(made, [listener(number) for number in range(4)])
+    assert told[4] == []
+    for alone, one, heard in zip(map(train, made), together, told[:4], strict=False):
+        assert isinstance(one, Trained)
+        same(alone, one, 1e-9)
+        assert [epoch for epoch, _ in heard] == list(one.history)
+        for name, weight in one.weights.items():
+            np.testing.assert_array_equal(heard[one.best - 1][1][name], weight)
+
+
+@pytest.mark.usefixtures("double")
+def test_nothing_is_dropped_when_an_epoch_is_judged() -> None:
+    made = varied(embedding_dropout=0.3, mixer_dropout=0.2, input_dropout=0.1)
+    stack = stacked.Stack(made, torch.device("cpu"))
+    stack.learn(0, torch.ones(len(made), dtype=torch.bool))
+    for i, (one, found) in enumerate(zip(made, stack.check(), strict=True)):
+        (judged,) = [error for _, error in Engine(stack.now(i), one.shape).errors(one.rows, one.validation)]
+        assert float(found) == pytest.approx(float(judged.mean()), rel=1e-4)  # whose weights are rounded
+
+
+@pytest.mark.usefixtures("double")
+def test_what_is_dropped_is_dropped_in_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = lesson(1, 205, [0, 0, 1, 1], embedding_dropout=0.3, mixer_dropout=0.2, input_dropout=0.1, mixers=2, epochs=1)
+    dropped: list[tuple[float, int]] = []
+
+    def drop(x: torch.Tensor, p: float, training: bool = True, *_: bool) -> torch.Tensor:
+        if training and p:
+            dropped.append((p, x.numel()))
+        return x
+
+    monkeypatch.setattr(torch.nn.functional, "dropout", drop)
+    train(one)
+    alone = dropped.copy()
+    dropped.clear()
+    stacked.train([one])
+    assert len(alone) == 5 * 11  # batches, none of which is filled up; places
+    assert dropped == alone
+
+
+def test_the_callers_random_state_is_left_alone() -> None:
+    before = torch.get_rng_state()
+    one = lesson(1, 200, [0, 0, 1, 1], epochs=1)
+    stacked.train([Lesson(one.rows.astype(np.float32), one.training, one.validation, one.shape, one.settings)])
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.usefixtures("double")
+def test_nothing_is_kept_of_what_is_done() -> None:
+    """On a GPU it would hold the memory that the next ones need."""
+    one = lesson(1, 200, [0, 0, 1, 1], epochs=1)
+    gc.collect()
+    gc.disable()
+    try:
+        stack = stacked.Stack([one], torch.device("cpu"))
+        stack.learn(0, torch.ones(1, dtype=torch.bool))
+        stack.check()
+        gone = weakref.ref(stack)
+        del stack
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.usefixtures("double")
+def test_where_there_is_no_memory_for_all_there_is_for_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = varied(epochs=2)
+    del made[CONSTANT]
+    whole = stacked._train
+
+    def tight(lessons: Sequence[Lesson], *rest: Any) -> list[Trained | TrainingError]:
+        if len(lessons) > room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return whole(lessons, *rest)
+
+    monkeypatch.setattr(stacked, "_train", tight)
+    room = 1
+    for one, together in zip(made, stacked.train(made), strict=True):
+        same(train(one), together, 1e-9)
+    room = 0
+    for together in stacked.train(made):
+        assert isinstance(together, TrainingError)
+        assert "must fit into the memory of cpu" in str(together)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: run on a machine with one")
+@pytest.mark.usefixtures("double")
+def test_what_is_recorded_on_a_gpu_is_what_a_cpu_does() -> None:
+    made = varied(learning_rate=1e-4)
+    there = [Lesson(one.rows, one.training, one.validation, one.shape, one.settings.but(device="cuda")) for one in made]
+    for one, together in zip(made, stacked.train(there), strict=True):
+        same(train(one), together, 1e-9)
 
 
 @pytest.mark.usefixtures("double")

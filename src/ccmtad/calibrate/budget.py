@@ -28,8 +28,9 @@ TOLERANCE = 3.0  # factor by which a supported budget may be missed
 LEAST_SPREAD = 0.1  # of peaks beyond their start: tied ones say nothing about how much higher others may come
 # A few long stretches that most normal rows know nothing of must not blind a detector to all that is not enormous.
 FARTHEST_ABOVE, ENOUGH = 15.0, 1_000  # times the threshold of independent rows, from so many rows on
-# A budget of more than so many times the rows there are is a guess about rows of a kind not seen, and the threshold
-# rises with that distance: as a power that kept it within three on a plant and a toy (benchmarks/budget.py).
+# Where a track's share of the budget is rarer than once in so many times the rows there are, it is a guess about rows
+# of a kind not seen, and the threshold rises with that distance: by a power that kept all budgets within three times
+# what was asked for, on a plant and a toy (benchmarks/budget.py).
 REACH, CAUTION = 20.0, 0.35
 FURTHEST_EXTRAPOLATION = 1e4  # times as rare as the rarest peak seen: beyond that an interval is not a number
 
@@ -94,12 +95,11 @@ def observed_threshold(
     confidence = CONFIDENCE if rows_per_alarm <= longest else UNSUPPORTED
     # The mean excess of an exponential tail has a gamma distribution.
     wide, *interval = (mean * top / float(gammaincinv(top, q)) for q in (1 - confidence, 0.05, 0.95))
-    threshold = start + few * wide * float(np.log(max(rows_per_alarm / every, 1.0)))
+    threshold = cautious * (start + few * wide * float(np.log(max(rows_per_alarm / every, 1.0))))
     highest = FARTHEST_ABOVE * independent * track.rows  # so many rows of an average say the same thing
     if len(judged) >= ENOUGH and 0.0 < highest < threshold:
         threshold = highest  # more would see nothing but what is enormous; what it is known to allow is said
         longest = min(longest, every * float(np.exp(max(threshold - start, 0.0) / mean)))
-    threshold *= cautious
     reached = max(threshold, independent, start) - start
     furthest = np.log(FURTHEST_EXTRAPOLATION)
     low, high = (every * float(np.exp(min(reached / spread, furthest))) for spread in interval)

@@ -9,6 +9,7 @@ from .. import executors
 from ..detector import Detector
 from ..errors import FileError, MissingExtraError
 from ..live.lock import Lock
+from ..settings import Settings
 from ..tables import Reading
 from .attempt import Attempt, Task
 from .entities import found
@@ -47,7 +48,7 @@ def fit(
     """
     settings, how, folder = dict(settings or {}), how or Reading(), Path(models)
     checked = Detector(**settings).settings  # a wrong setting is an error before anything is read
-    gpu = _on_a_gpu(checked.device)
+    gpu = _on_a_gpu(checked)
     together = gpu if together is None else together
     executor = executors.find(on)
     _make(folder)
@@ -78,15 +79,15 @@ def fit_one(task: Task) -> Entry:
     return attempt.entry
 
 
-def _on_a_gpu(device: str) -> bool:
+def _on_a_gpu(settings: Settings) -> bool:
     """Whether torch will train on one."""
     try:
-        import torch
+        from ..network.training import on_gpu
     except ImportError as error:
         raise MissingExtraError(
             f"fitting needs torch and scikit-learn ({error}): pip install 'ccmtad[train]'"
         ) from error
-    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+    return on_gpu(settings)
 
 
 def _standing(task: Task, manifest: Manifest) -> Entry | None:

@@ -6,10 +6,11 @@ learns alone). On a GPU, where a small network spends its time on starting kerne
 CPU it is slower than one process for each core.
 
 Everything an epoch needs is on the device when it begins, a step that is the same each time is recorded once and
-replayed, and nothing is asked of the device before the last epoch has ended, unless somebody wants to be told.
+replayed, and nothing is asked of the device before the last epoch has ended, unless somebody wants to be told of each.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,21 +23,19 @@ from torch.nn import functional
 
 from ..errors import TrainingError
 from ..results import Epoch
-from .recorded import Repeated
+from .layers import EPSILON, MOMENTUM, Product, counted_norm
+from .recorded import Recorder, Repeated
 from .shapes import Architecture
 from .training import build, checked, decay, reproducible
 from .weights import Lesson, Trained, Weights
 
 __all__ = ["Stack", "alike", "train"]
 
-MOMENTUM, EPSILON = 0.1, 1e-5  # of batch norm
 FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # of Adam: what its moments keep, and what is added to the second's root
 MEAN, VARIANCE = ".running_mean", ".running_var"
 ALIGNED = (
     4  # numbers: products of what begins elsewhere, or has rows of other lengths, take four times as long on a GPU
 )
-MANY = 64  # networks
-NEEDED = 40  # tensors of (time, batch, width) that a step of a network has in memory at once, with room to spare
 
 Tell = Callable[[Epoch, Callable[[], Weights]], object]  # the second gives the weights of the moment
 
@@ -48,22 +47,40 @@ def alike(lesson: Lesson) -> tuple[object, ...]:
 
 def train(lessons: Sequence[Lesson], each: Sequence[Tell] = ()) -> list[Trained | TrainingError]:
     """What each network learns, or why it could not; lessons must be alike. As many at a time as the device has
-    memory for. `each` has for each lesson what is called after every epoch of it, if anything is."""
-    with reproducible(lessons[0].settings) as device:
+    memory for. `each` has what is called after every epoch of the first lesson, of the second and so on: of as many as
+    somebody wants to be told of."""
+    done: list[Trained | TrainingError] = []
+    with reproducible(lessons[0].settings) as device, _current(device):
         most = _room(lessons[0], device)
-        done: list[Trained | TrainingError] = []
-        for first in range(0, len(lessons), most):
-            done += _train(lessons[first : first + most], device, each[first : first + most])
-        return done
+        while len(done) < len(lessons):
+            some = slice(len(done), len(done) + most)
+            try:
+                done += _train(lessons[some], device, each[some])
+                continue
+            except torch.OutOfMemoryError as error:
+                reason = f"training must fit into the memory of {device}: {error}"
+            # Somebody else is on the device, too.
+            torch.cuda.empty_cache()
+            if most == 1:
+                done.append(TrainingError(reason))
+            most = max(1, most // 2)
+    return done
+
+
+def _current(device: torch.device) -> AbstractContextManager[object]:
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def _room(lesson: Lesson, device: torch.device) -> int:
-    """How many such networks fit into the memory that is free."""
+    """How many such networks share three fifths of the device's memory: always as many, since what is dropped in
+    training depends on who is trained with whom."""
     if device.type != "cuda":
         return 128
-    settings = lesson.settings
-    one = NEEDED * settings.window * settings.batch_size * lesson.shape.width * settings.expansion * 4
-    return max(1, torch.cuda.mem_get_info(device)[0] // one)
+    shape, settings = lesson.shape, lesson.settings
+    # Counted, of a recorded step and of the last one of an epoch, in tensors of (time, batch, width) or channels.
+    each = (30 + 20 * shape.mixers) * shape.width * shape.expansion + 4 * shape.channels
+    most = 0.6 * torch.cuda.mem_get_info(device)[1] / (4 * settings.window * settings.batch_size * each)
+    return max(1, int(most))
 
 
 def _train(lessons: Sequence[Lesson], device: torch.device, each: Sequence[Tell]) -> list[Trained | TrainingError]:
@@ -72,21 +89,23 @@ def _train(lessons: Sequence[Lesson], device: torch.device, each: Sequence[Tell]
     told: list[tuple[Tensor, Tensor]] = []
     best = stack.kept()
     lowest = torch.full((len(lessons),), torch.inf, dtype=torch.float64, device=device)
-    last = torch.tensor([lesson.keep_last for lesson in lessons], device=device)
+    latest = torch.tensor([lesson.keep_last for lesson in lessons], device=device)
     epochs = range(max(planned))
     for epoch, at_work in enumerate(torch.tensor([[i < one for one in planned] for i in epochs], device=device)):
         learnt = stack.learn(epoch, at_work)
         found = stack.check()
-        better = at_work & (last | (found < lowest))
+        better = at_work & (latest | (found < lowest))
         lowest = torch.where(better, found, lowest)
         best = [torch.where(_like(better, now), now, kept) for now, kept in zip(stack.kept(), best, strict=True)]
         told.append((learnt, found))
-        for i, tell in enumerate(each):
-            if epoch < planned[i]:
-                tell(Epoch(epoch + 1, planned[i], float(learnt[i]), float(found[i])), partial(stack.now, i))
-    losses = torch.stack([torch.stack(pair) for pair in told]).cpu().numpy()  # (epochs, 2, networks)
+        losses = torch.stack([learnt, found]).T.tolist() if each else []
+        for i, (tell, of_it) in enumerate(zip(each, losses, strict=False)):
+            if epoch < planned[i] and np.isfinite(of_it).all():
+                tell(Epoch(epoch + 1, planned[i], *of_it), partial(stack.now, i))
+    history = torch.stack([torch.stack(pair) for pair in told]).cpu().numpy()  # (epochs, 2, networks)
     return [
-        _trained(lesson, losses[: lesson.settings.epochs, :, i], stack.now(i, best)) for i, lesson in enumerate(lessons)
+        _trained(lesson, history[: lesson.settings.epochs, :, i], stack.now(i, best))
+        for i, lesson in enumerate(lessons)
     ]
 
 
@@ -122,10 +141,9 @@ class Batches:
         return cls(torch.as_tensor(next(parts)), torch.as_tensor(next(parts), dtype=dtype))
 
     def to(self, device: torch.device) -> "Batches":
-        if device.type != "cuda":
-            return self
-        ends, real = (part.pin_memory().to(device, non_blocking=True) for part in (self.ends, self.real))
-        return Batches(ends, real)
+        pinned = device.type == "cuda"  # so that nobody waits for the copy
+        parts = (part.pin_memory() if pinned else part for part in (self.ends, self.real))
+        return Batches(*(part.to(device, non_blocking=pinned) for part in parts))
 
     def copy_(self, other: "Batches") -> None:
         self.ends.copy_(other.ends)
@@ -164,8 +182,8 @@ class Stack:
         self.rate = torch.zeros((), dtype=torch.float64, device=device)
         self.at_work = torch.ones(len(lessons), dtype=torch.bool, device=device)
         self.total = torch.zeros(len(lessons), dtype=torch.float64, device=device)
-        self.step = Repeated(lambda: self._step(full=True), device)
-        self.look = Repeated(lambda: self._look(full=True), device)
+        recorder = Recorder(device)
+        self.step, self.look = Repeated(recorder), Repeated(recorder)
         self.begun = False
 
     def _state(self, lesson: Lesson) -> dict[str, Tensor]:
@@ -214,18 +232,18 @@ class Stack:
         self.begun = True
         self.rate.fill_(self.settings.learning_rate * decay(epoch))
         self.at_work.copy_(at_work)
-        return self._pass(self.batches, self.step, lambda: self._step(full=False))
+        return self._pass(self.batches, self.step, self._step)
 
     def check(self) -> Tensor:
         """The mean validation loss of each network."""
-        return self._pass(self.checks, self.look, lambda: self._look(full=False))
+        return self._pass(self.checks, self.look, self._look)
 
-    def _pass(self, batches: Batches, repeated: Repeated, last: Callable[[], None]) -> Tensor:
+    def _pass(self, batches: Batches, repeated: Repeated, work: Callable[[bool], None]) -> Tensor:
         self.at.zero_()
         self.total.zero_()
         for _ in range(len(batches.ends) - 1):
-            repeated()
-        last()
+            repeated(partial(work, True))
+        work(False)
         return self.total / batches.real.sum(dim=(0, 2))
 
     def _step(self, full: bool) -> None:
@@ -268,7 +286,7 @@ class Stack:
             weight, bias = made[f"{name}.weight"], made[f"{name}.bias"]
             mean, variance = self.running[2 * self.norms.index(name) :][:2]
             if learning and real is not None:
-                return _norm(tensor, real, weight, bias, mean, variance)
+                return counted_norm(tensor, real, weight, bias, mean, variance)
             flat = tensor.reshape(1, -1, tensor.shape[2] * tensor.shape[3])
             mean, variance, weight, bias = (part.reshape(-1) for part in (mean, variance, weight, bias))
             return functional.batch_norm(flat, mean, variance, weight, bias, learning, MOMENTUM, EPSILON).view_as(
@@ -330,7 +348,8 @@ class Stack:
 
     def of(self, number: int, kept: Sequence[Tensor] | None = None) -> dict[str, NDArray[Any]]:
         """The tensors of one network, as they are or as they were, by the names and in the shapes that it has alone."""
-        weights, running = (part[number : number + 1].cpu() for part in (kept or self.kept()))
+        parts = kept or (self.weights.detach(), self.running.transpose(0, 1))
+        weights, running = (part[number : number + 1].cpu() for part in parts)
         found = {name: tensor[0].numpy() for name, tensor in self._named(weights).items()}
         for i, norm in enumerate(self.norms):
             found[norm + MEAN], found[norm + VARIANCE] = running[0, 2 * i].numpy(), running[0, 2 * i + 1].numpy()
@@ -340,37 +359,6 @@ class Stack:
             found[f"embed.{i}.bias"] = bias[at : at + width]
             at += width
         return {name: found[name].copy() for name in shape.shapes if name in found}
-
-
-class Product(torch.autograd.Function):
-    """A map along the second axis, for each network by itself. Of few networks the gradient of the weights is summed up
-    for each position by itself first: one sum over all windows and positions would leave most of a GPU idle."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, x: Tensor) -> Tensor:  # (networks, out, in), (networks, in, time, batch)
-        ctx.save_for_backward(weight, x)
-        return torch.bmm(weight, x.flatten(2))  # (networks, out, time * batch)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None]:
-        weight, x = ctx.saved_tensors
-        back = torch.bmm(weight.transpose(1, 2), gradient).view_as(x) if ctx.needs_input_grad[1] else None
-        if not 1 < len(x) < MANY:
-            return torch.bmm(gradient, x.flatten(2).transpose(1, 2)), back
-        apart, of = (part.transpose(1, 2).flatten(0, 1) for part in (gradient.unflatten(2, x.shape[2:]), x))
-        return torch.bmm(apart, of.transpose(1, 2)).unflatten(0, (len(x), -1)).sum(dim=1), back
-
-
-def _norm(x: Tensor, real: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    """Batch norm of (networks, width, time, batch) over the windows that count; `mean` and `variance` follow."""
-    counts, number = real[:, None, None], (real.sum(dim=1) * x.shape[2])[:, None].clamp(min=1)
-    now = (x * counts).sum(dim=(2, 3)) / number
-    spread = ((x - now[..., None, None]) * counts).square().sum(dim=(2, 3)) / number
-    with torch.no_grad():
-        mean.lerp_(now, MOMENTUM)
-        variance.lerp_(spread * number / (number - 1).clamp(min=1), MOMENTUM)
-    scale = weight * (spread + EPSILON).rsqrt()
-    return (x - now[..., None, None]) * scale[..., None, None] + bias[..., None, None]
 
 
 def _mask(shape: Architecture) -> Tensor:
