@@ -114,6 +114,7 @@ def test_a_preset_fills_what_is_left_out() -> None:
     paper = Settings.of("paper", epochs=7)
     assert (paper.width, paper.epochs, paper.learning_rate, paper.expansion) == (256, 7, 1e-3, 1)
     assert (paper.combine, paper.tail, paper.reset) == ("mean", "empirical", "everything")
+    assert paper.epoch_windows > 10**8  # every window in every epoch
     assert (paper.window, paper.patience, paper.batch_size, paper.embedding_dropout) == (24, 5, 512, 0.05)
     assert set(PRESETS) == {"default", "paper"}
 

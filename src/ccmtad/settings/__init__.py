@@ -110,7 +110,8 @@ class Settings:
     batch_size: int = _setting(512, whole(2, MANY), "windows in a batch", study=True, live=False)
     epoch_windows: int = _setting(
         EPOCH_WINDOWS, whole(1, MANY),
-        "windows that an epoch learns from, at most; longer series are sampled anew in each", study=True, live=False,
+        "windows that an epoch learns from, at most; longer series are sampled anew in each", study=True, paper=MANY,
+        live=False,
     )  # fmt: skip
     learning_rate: float = _setting(
         1e-2, positive(1e30), "of Adam; constant for four epochs, then 0.9 times the one before", study=True,
