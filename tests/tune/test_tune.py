@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import tomllib
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 
 from ccmtad import Frame, InputError, SettingError, Settings
 from ccmtad.bench.datasets import Entity, Truth
+from ccmtad.executors import Crew
 from ccmtad.tune import PAPER, Choice, Objective, Oracle, Range, Score, space, tune
 from ccmtad.tune.storage import kept
 
@@ -98,6 +100,49 @@ def test_a_study_goes_on_where_it_was_and_asks_one_question(tmp_path: Path) -> N
     with pytest.raises(SettingError, match="study must be of the data, settings and ranges that it was begun with"):
         tune(Hill(), trials=6, space=WIDTHS, storage=journal, identity="other rows")
     tune(Hill(), trials=1, space=WIDTHS, storage=journal, identity="other rows", study="another")
+
+
+@pytest.mark.parametrize("storage", [None, "study.journal"])
+def test_a_crew_shares_the_trials(storage: str | None, tmp_path: Path) -> None:
+    told: list[tuple[int, int, float | None, float]] = []
+    place = None if storage is None else str(tmp_path / storage)
+    crew = Crew("joblib", 2, None)
+    found = tune(Hill(), trials=8, space=WIDTHS, storage=place, crew=crew, progress=lambda *what: told.append(what))
+    assert 8 <= found.trials <= 9  # the last may have been begun twice
+    assert found.better
+    assert len(told) >= 8
+    assert told[-1][1] == 8
+    assert max(best for *_, best in told) == found.value
+    if place is not None:
+        assert tune(Hill(), trials=8, space=WIDTHS, storage=place).settings == found.settings
+    with pytest.raises(SettingError, match="storage must be one that all machines of the cluster see"):
+        tune(Hill(), space=WIDTHS, crew=Crew("ray", 2, "127.0.0.1:1"))
+
+
+@dataclass
+class Fatal(Hill):
+    """The first worker that is asked dies in the middle of its trial."""
+
+    mark: str = ""
+
+    def steps(self, settings: Settings) -> Iterator[tuple[float, dict[str, Any]]]:
+        for number, step in enumerate(super().steps(settings)):
+            yield step
+            if number == 1 and settings != Settings() and not Path(self.mark).exists():
+                Path(self.mark).write_text(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Ray's own: sockets that it leaves to the end of the process
+def test_a_study_on_ray_goes_on_though_a_worker_is_lost(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="ray is missing: pip install 'ccmtad[scale]'")
+    mark = tmp_path / "killed"
+    found = tune(Fatal(mark=str(mark)), trials=8, space=WIDTHS, crew=Crew("ray", 2, None))
+    assert mark.exists()
+    assert 8 <= found.trials <= 9
+    assert found.better
 
 
 @pytest.mark.parametrize(

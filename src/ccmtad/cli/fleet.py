@@ -11,7 +11,7 @@ from ..settings import Settings
 from ..tables import Reading
 from ..wording import count, number
 from . import show
-from .options import Budget, Json, Quiet, check_out, reads
+from .options import Address, Budget, Json, On, Quiet, Workers, check_out, reads
 
 if TYPE_CHECKING:
     from ..fleet import Entry, Facts, Found
@@ -34,9 +34,6 @@ Models = Annotated[
     Path, typer.Argument(metavar="MODELS", help="Folder of models that `fleet fit` wrote.", show_default=False)
 ]
 Key = Annotated[str | None, typer.Option("--key", help="Column of a table that names the entity of each row.")]
-On = Annotated[str, typer.Option("--on", help="Who does the work: joblib (processes of this machine), or ray.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="At a time; one for each core if absent.")]
-Address = Annotated[str | None, typer.Option("--address", help="Ray cluster to use; a local one is started if absent.")]
 
 
 @fleet.command("fit")

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "READING",
+    "Address",
     "AllowMissing",
     "Budget",
     "Data",
     "Json",
     "ModelFile",
+    "On",
     "Quiet",
+    "Workers",
     "check_out",
     "data_for",
     "reading",
@@ -43,6 +46,9 @@ AllowMissing = Annotated[
         help="Judge without fitted channels that are not there, as lost signals, and leave out those not fitted.",
     ),
 ]
+On = Annotated[str, typer.Option("--on", help="Who does the work: joblib (processes of this machine), or ray.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="At a time; one for each core if absent.")]
+Address = Annotated[str | None, typer.Option("--address", help="Ray cluster to use; a local one is started if absent.")]
 # How to read a file: the flags of a `Reading`, by its fields.
 READING: dict[str, Any] = {
     "time": Annotated[

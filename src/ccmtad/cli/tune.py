@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..settings import Settings
 from ..tables import Reading
 from . import show
-from .options import Json, Quiet, check_out, reads
+from .options import Address, Json, On, Quiet, check_out, reads
 
 if TYPE_CHECKING:
     from ..tune import Found
@@ -45,6 +45,11 @@ def tune(
         typer.Option(help="Journal file or postgresql://HOST/NAME, to share the study and to go on after a stop."),
     ] = None,
     study: Annotated[str, typer.Option(help="Name of the study in there.")] = "ccmtad",
+    on: On = "joblib",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Trials at a time: 1 if absent, and with ray one for each core.")
+    ] = None,
+    address: Address = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="The paper's way: the best F1 on the labels of --test. No fair comparison.")
@@ -61,6 +66,7 @@ def tune(
     Example: `ccmtad tune normal.csv -o best.toml --trials 30`, then `ccmtad fit normal.csv --settings best.toml ..`
     """
     from .. import suited
+    from ..bench.flags import crew_of
     from ..tune import PAPER, Objective, space
     from ..tune import tune as search
 
@@ -71,6 +77,7 @@ def tune(
     ranges = space.read(tried) if tried else PAPER
     Settings.of(**fixed)
     check_out("out", out, *data)
+    crew = crew_of({"on": on, "workers": workers, "address": address})
     objective: Worth
     if oracle:
         objective = _oracle(data, test, label, how)
@@ -88,7 +95,7 @@ def tune(
     read = [*data, *([test] if test is not None else [])]
     found = search(
         objective, trials=trials, fixed=fixed, space=ranges, storage=storage, study=study,
-        seed=Settings.of(**fixed).seed, identity=_identity(read), progress=tell,
+        seed=Settings.of(**fixed).seed, identity=_identity(read), crew=crew, progress=tell,
     )  # fmt: skip
     from ..files import write
 

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError, TrainingError
+from ..executors import HERE, Crew
 from ..settings import Settings
 from .objective import Worth
 from .space import PAPER, Space, check, within
-from .storage import kept
+from .storage import for_a_crew, kept
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -54,6 +57,7 @@ def tune(
     study: str = "ccmtad",
     seed: int = 0,
     identity: str = "",
+    crew: Crew = HERE,
     progress: Tell | None = None,
 ) -> Found:
     """Searches `space` for the settings that the objective likes best, over those that are `fixed`.
@@ -61,59 +65,102 @@ def tune(
     `storage` (a file or the URL of a database) and `study` name what several processes share, and what goes on after
     it was killed, until it holds so many `trials`. `identity` tells the data of one study from another's. `progress`
     gets the trials that are done, those planned, the last one's value (None where it was given up) and the best.
-    What is fixed is tried first: where nothing is better, it is what comes back.
+    What is fixed is tried first: where nothing is better, it is what comes back. A `crew` does several trials at a
+    time; one of several machines needs a storage that all of them see.
     """
     fixed = dict(fixed or {})
     space = within({name: tried for name, tried in space.items() if name not in fixed}, objective.channels)
     check(space, fixed)
     if trials < 1:
         raise SettingError(f"trials must be at least 1; got {trials}")
-    with kept(storage) as place:
-        return _search(objective, trials, fixed, space, place, study, seed, storage is not None, identity, progress)
+    with for_a_crew(storage, crew) as known_as, kept(known_as) as place:
+        search = _Search(objective, trials, fixed, space, known_as, study, None if storage or crew != HERE else seed)
+        return search.run(place, identity, crew, progress)
 
 
-def _search(
-    objective: Worth, trials: int, fixed: Mapping[str, Any], space: Space, place: "BaseStorage", study: str,
-    seed: int, shared_by_others: bool, identity: str, progress: Tell | None,
-) -> Found:  # fmt: skip
-    import optuna
+@dataclass(frozen=True)
+class _Search:
+    """What is asked, in a form that another process can be given."""
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    # Two processes with one seed would try the same; so would one that goes on.
-    sampler = optuna.samplers.TPESampler(seed=None if shared_by_others else seed)
-    pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTS)
-    shared = optuna.create_study(
-        storage=place, study_name=study, direction="maximize", sampler=sampler, pruner=pruner, load_if_exists=True
-    )
-    _same(shared, objective, fixed, space, identity)
-    base, base_details = _base(shared, objective, fixed)
-    done = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    objective: Worth
+    trials: int
+    fixed: Mapping[str, Any]
+    space: Space
+    storage: str | None
+    name: str
+    seed: int | None  # two processes with one seed would try the same; so would one that goes on
 
-    def ask(trial: "Trial") -> float:
-        return _value(
-            trial, objective, {**fixed, **{name: tried.suggest(trial, name) for name, tried in space.items()}}
-        )
+    def run(self, place: "BaseStorage", identity: str, crew: Crew, progress: Tell | None) -> Found:
+        shared = self.study(place)
+        _same(shared, self.objective, self.fixed, self.space, identity)
+        base, base_details = _base(shared, self.objective, self.fixed)
 
-    def tell(study: "Study", trial: "FrozenTrial") -> None:
-        if progress is not None:
-            finished = study.get_trials(deepcopy=False, states=done)
-            values = [one.value for one in finished if one.value is not None and one.state == done[0]]
-            value = trial.value if trial.state == done[0] else None
-            progress(len(finished), trials, value, max([base, *values]))
+        def tell(trial: "FrozenTrial") -> None:
+            if progress is not None:
+                values = [one.value for one in self.complete(shared) if one.value is not None]
+                value = trial.value if trial.state.name == "COMPLETE" else None
+                progress(len(self.done(shared)), self.trials, value, max([base, *values]))
 
-    left = trials - len(shared.get_trials(deepcopy=False, states=done))
-    if left > 0:
-        limit = optuna.study.MaxTrialsCallback(trials, states=done)
-        shared.optimize(ask, n_trials=left, callbacks=[tell, limit])
-    finished = shared.get_trials(deepcopy=False, states=done)
-    complete = [one for one in finished if one.state == done[0]]
-    best = max(complete, key=lambda one: one.value, default=None)  # type: ignore[arg-type,return-value]
-    pruned = len(finished) - len(complete)
-    if best is None or best.value is None or best.value <= base:
-        return Found(objective.name, fixed, base, base_details, base, base_details, len(finished), pruned)
-    details = best.user_attrs.get("details", {})
-    settings = {**fixed, **best.params}
-    return Found(objective.name, settings, best.value, details, base, base_details, len(finished), pruned, best.params)
+        left = self.trials - len(self.done(shared))
+        if crew == HERE and left > 0:
+            self.optimise(shared, left, tell)
+        elif left > 0:
+            for number in crew.map(partial(_try, self), range(left)):
+                if number is not None:
+                    tell(shared.get_trials(deepcopy=False)[number])
+        finished, complete = self.done(shared), self.complete(shared)
+        best = max(complete, key=lambda one: one.value, default=None)  # type: ignore[arg-type,return-value]
+        said = self.objective.name, base, base_details, len(finished), len(finished) - len(complete)
+        if best is None or best.value is None or best.value <= base:
+            return Found(said[0], self.fixed, base, base_details, *said[1:])
+        settings, details = {**self.fixed, **best.params}, best.user_attrs.get("details", {})
+        return Found(said[0], settings, best.value, details, *said[1:], best.params)
+
+    def study(self, place: "BaseStorage") -> "Study":
+        """What all who search for the same share."""
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        return optuna.create_study(
+            storage=place, study_name=self.name, direction="maximize", load_if_exists=True,
+            sampler=optuna.samplers.TPESampler(seed=self.seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTS),
+        )  # fmt: skip
+
+    def optimise(self, shared: "Study", trials: int, tell: Callable[["FrozenTrial"], None]) -> None:
+        """Does so many, or fewer where others have done theirs meanwhile."""
+        import optuna
+
+        done = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+        limit = optuna.study.MaxTrialsCallback(self.trials, states=done)
+        shared.optimize(self.ask, n_trials=trials, callbacks=[lambda _, trial: tell(trial), limit])
+
+    def ask(self, trial: "Trial") -> float:
+        tried = {name: one.suggest(trial, name) for name, one in self.space.items()}
+        return _value(trial, self.objective, {**self.fixed, **tried})
+
+    def done(self, shared: "Study") -> "list[FrozenTrial]":
+        return [one for one in shared.get_trials(deepcopy=False) if one.state.name in ("COMPLETE", "PRUNED")]
+
+    def complete(self, shared: "Study") -> "list[FrozenTrial]":
+        return [one for one in self.done(shared) if one.state.name == "COMPLETE"]
+
+
+def _try(search: _Search, _: int) -> int | None:
+    """One trial, by whoever of a crew is free: its number; None where there are enough."""
+    log = logging.getLogger("ccmtad")
+    before = log.level
+    log.setLevel(logging.ERROR)  # every trial would repeat what one fit says
+    try:
+        with kept(search.storage) as place:
+            shared = search.study(place)
+            if len(search.done(shared)) >= search.trials:
+                return None
+            numbers: list[int] = []
+            search.optimise(shared, 1, lambda trial: numbers.append(trial.number))
+            return numbers[0]
+    finally:
+        log.setLevel(before)
 
 
 def _value(trial: "Trial", objective: Worth, given: Mapping[str, Any]) -> float:

@@ -1,19 +1,35 @@
 """Where a study is kept, so that several processes share it and a killed one goes on."""
 
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FileError, MissingExtraError, SettingError
+from ..executors import HERE, Crew
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-__all__ = ["kept"]
+__all__ = ["for_a_crew", "kept"]
 
 NOT_THERE = "storage must be a file, or the URL of a database such as postgresql://HOST/NAME; got"
+
+
+@contextmanager
+def for_a_crew(storage: str | None, crew: Crew) -> Iterator[str | None]:
+    """The storage, or a journal for as long as several processes of this machine need one to share."""
+    if storage is not None or crew == HERE:
+        yield storage
+        return
+    if crew.address is not None:
+        raise SettingError(
+            "storage must be one that all machines of the cluster see, who share the study by it; got none"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        yield str(Path(folder) / "study.journal")
 
 
 @contextmanager
