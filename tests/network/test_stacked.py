@@ -93,7 +93,7 @@ def test_however_many_there_are(many: int, first: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(layers, "MANY", many)
     made = [lesson(one, 200, [0, 0, 1, 1], seed=one, epochs=2) for one in range(4)][first:]
     for one, together in zip(made, stacked.train(made), strict=True):
-        same(train(one), together, 1e-9)
+        assert_same(train(one), together, 1e-9)
 
 
 @pytest.mark.usefixtures("double")
@@ -110,7 +110,7 @@ def test_who_listens_is_told_of_each_epoch_of_his_own_network(monkeypatch: pytes
     assert told[4] == []
     for alone, one, heard in zip(map(train, made), together, told[:4], strict=False):
         assert isinstance(one, Trained)
-        same(alone, one, 1e-9)
+        assert_same(alone, one, 1e-9)
         assert [epoch for epoch, _ in heard] == list(one.history)
         for name, weight in one.weights.items():
             np.testing.assert_array_equal(heard[one.best - 1][1][name], weight)
@@ -183,7 +183,7 @@ def test_where_there_is_no_memory_for_all_there_is_for_fewer(monkeypatch: pytest
     monkeypatch.setattr(stacked, "_train", tight)
     room = 1
     for one, together in zip(made, stacked.train(made), strict=True):
-        same(train(one), together, 1e-9)
+        assert_same(train(one), together, 1e-9)
     room = 0
     for together in stacked.train(made):
         assert isinstance(together, TrainingError)
@@ -196,7 +196,7 @@ def test_what_is_recorded_on_a_gpu_is_what_a_cpu_does() -> None:
     made = varied(learning_rate=1e-4)
     there = [Lesson(one.rows, one.training, one.validation, one.shape, one.settings.but(device="cuda")) for one in made]
     for one, together in zip(made, stacked.train(there), strict=True):
-        same(train(one), together, 1e-9)
+        assert_same(train(one), together, 1e-9)
 
 
 @pytest.mark.usefixtures("double")
@@ -212,10 +212,10 @@ def test_every_shape_of_network_can_be_stacked(given: dict[str, Any]) -> None:
     lessons = varied(epochs=2, **given)
     del lessons[CONSTANT]
     for one, together in zip(lessons, stacked.train(lessons), strict=True):
-        same(train(one), together, 1e-9)
+        assert_same(train(one), together, 1e-9)
 
 
-def same(alone: Trained, together: Trained | TrainingError, within: float) -> None:
+def assert_same(alone: Trained, together: Trained | TrainingError, within: float) -> None:
     assert isinstance(together, Trained)
     assert together.best == alone.best
     assert set(together.weights) == set(alone.weights)
@@ -235,7 +235,7 @@ def test_each_keeps_its_own_best_epoch_and_stops_at_its_own_last() -> None:
     alone = [train(one) for one in lessons]
     assert len({one.best for one in alone}) > 1  # or there would be nothing to tell apart
     for one, together in zip(alone, stacked.train(lessons), strict=True):
-        same(one, together, 1e-5)
+        assert_same(one, together, 1e-5)
 
 
 @pytest.mark.usefixtures("double")
@@ -245,7 +245,7 @@ def test_one_whose_loss_is_lost_spoils_no_other() -> None:
     fine, lost = stacked.train([good, spoilt])
     assert isinstance(lost, TrainingError)
     assert "training must keep a finite loss" in str(lost)
-    same(train(good), fine, 1e-9)
+    assert_same(train(good), fine, 1e-9)
 
 
 def test_only_what_is_alike_is_stacked() -> None:

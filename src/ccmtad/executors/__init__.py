@@ -1,9 +1,11 @@
 """Who does work that is many pieces (fleets, benchmarks, studies), one file each, found by name. None of them schedules
 anything itself."""
 
+import logging
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,7 +13,7 @@ from ..errors import SettingError
 from ..registry import gather, names
 from ..wording import got
 
-__all__ = ["HERE", "Crew", "Executor", "find"]
+__all__ = ["HERE", "Crew", "Executor", "find", "quietly"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -76,3 +78,15 @@ class _Tried(Generic[Task, Result]):
 
 
 HERE = Crew()  # one after the other, in this process
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the notes of a fit, where many fits would all say the same."""
+    log = logging.getLogger("ccmtad")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

@@ -1,6 +1,5 @@
 """Trains what is not kept yet. A killed run goes on where it stopped."""
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ import numpy as np
 from ..bench import authors
 from ..bench.datasets import Dataset, Entity
 from ..bench.methods import losses_of
-from ..executors import HERE, Crew
+from ..executors import HERE, Crew, quietly
 from ..fit import TrainingSeries, threads
 from ..network.weights import Weights
 from ..results import Epoch
@@ -73,13 +72,8 @@ def _trained(training: Training, device: str, until: float) -> tuple[Training, K
     """What came of it; None where it is too late to begin. What every training of an entity would say is not said."""
     if time.time() >= until:
         return training, None
-    log = logging.getLogger("ccmtad")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
+    with quietly():
         return training, trained(training, device)
-    finally:
-        log.setLevel(before)
 
 
 @lru_cache(maxsize=16)

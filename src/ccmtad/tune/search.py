@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingError, TrainingError
-from ..executors import HERE, Crew
+from ..executors import HERE, Crew, quietly
 from ..settings import Settings
 from .objective import Worth
 from .space import PAPER, Space, check, within
@@ -110,11 +109,14 @@ class _Search:
                     tell(shared.get_trials(deepcopy=False)[number])
         finished, complete = self.done(shared), self.complete(shared)
         best = max(complete, key=lambda one: one.value, default=None)  # type: ignore[arg-type,return-value]
-        said = self.objective.name, base, base_details, len(finished), len(finished) - len(complete)
+        nothing = Found(
+            objective=self.objective.name, settings=self.fixed, value=base, details=base_details, base=base,
+            base_details=base_details, trials=len(finished), pruned=len(finished) - len(complete),
+        )  # fmt: skip
         if best is None or best.value is None or best.value <= base:
-            return Found(said[0], self.fixed, base, base_details, *said[1:])
+            return nothing
         settings, details = {**self.fixed, **best.params}, best.user_attrs.get("details", {})
-        return Found(said[0], settings, best.value, details, *said[1:], best.params)
+        return replace(nothing, settings=settings, value=best.value, details=details, tried=best.params)
 
     def study(self, place: "BaseStorage") -> "Study":
         """What all who search for the same share."""
@@ -148,19 +150,13 @@ class _Search:
 
 def _try(search: _Search, _: int) -> int | None:
     """One trial, by whoever of a crew is free: its number; None where there are enough."""
-    log = logging.getLogger("ccmtad")
-    before = log.level
-    log.setLevel(logging.ERROR)  # every trial would repeat what one fit says
-    try:
-        with kept(search.storage) as place:
-            shared = search.study(place)
-            if len(search.done(shared)) >= search.trials:
-                return None
-            numbers: list[int] = []
-            search.optimise(shared, 1, lambda trial: numbers.append(trial.number))
-            return numbers[0]
-    finally:
-        log.setLevel(before)
+    with quietly(), kept(search.storage) as place:
+        shared = search.study(place)
+        if len(search.done(shared)) >= search.trials:
+            return None
+        numbers: list[int] = []
+        search.optimise(shared, 1, lambda trial: numbers.append(trial.number))
+        return numbers[0]
 
 
 def _value(trial: "Trial", objective: Worth, given: Mapping[str, Any]) -> float:
