@@ -90,11 +90,12 @@ def _share_of_error(
     which, c = np.repeat(np.arange(events), candidates.shape[1]), candidates.ravel()
     each = np.arange(len(c))
     touched = np.arange(window) >= window - lasted[which, None]
-    others = rows[which]
-    others[each, :, c] = np.where(touched, expected[which, :, c], others[each, :, c])
+    values = np.where(touched, expected[which, :, c], rows[which, :, c])
+    others = newest[which]
+    others[each, c] = values[:, -1]
     beside = clipped[which]
     beside[each, c] = 0.0
-    left = np.square(others[:, -1] - engine.newest(others)) + beside
+    left = np.square(others - engine.put_back(rows, which, c, values)) + beside
     gone = total[which, 0] - np.where(there[which], left / unit, 0.0).sum(axis=1)
 
     shares: Floats = np.zeros_like(scaled)

@@ -11,22 +11,28 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-__all__ = ["Entry", "available", "fast_kernel", "kernel"]
+__all__ = ["Entry", "available", "fast_kernel", "hot_kernel", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_KERNELS: dict[Callable[..., Any], bool] = {}
+_KERNELS: dict[Callable[..., Any], dict[str, Any]] = {}  # with what numba is told about each
 
 
 def kernel(function: Function) -> Function:
     """Marks a function that compiled code may call; for the interpreter it stays what it is."""
-    _KERNELS[function] = False
+    _KERNELS[function] = {}
+    return function
+
+
+def hot_kernel(function: Function) -> Function:
+    """The same, written out where it is called: handing over a dozen arrays takes longer than what some of them do."""
+    _KERNELS[function] = {"inline": "always"}
     return function
 
 
 def fast_kernel(function: Function) -> Function:
     """The same, compiled with quick mathematics: only where no infinity and no NaN is ever looked at."""
-    _KERNELS[function] = True
+    _KERNELS[function] = {"fastmath": True}
     return function
 
 
@@ -84,9 +90,9 @@ def _register(number: int) -> str:  # noqa: ARG001  kernels may have been added 
         def _overloaded(a: Any, x: Any, lo: Any, hi: Any) -> Any:  # noqa: ARG001  numba wants the arguments by these names
             return _bisect
 
-    for function, fastmath in _KERNELS.items():
+    for function, told in _KERNELS.items():
         if function not in _seen:
-            options: Any = {"fastmath": fastmath, "error_model": "numpy"}
+            options: Any = {"error_model": "numpy", **told}
             register_jitable(**options)(function)
             _seen.add(function)
     files = sorted({function.__code__.co_filename for function in _KERNELS})

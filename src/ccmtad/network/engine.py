@@ -133,8 +133,6 @@ class TimeMixer:
 
     def of_rows(self, rows: Floats) -> Floats:
         """At the newest position of every window of consecutive rows: (rows, width) to (windows, width)"""
-        if self.compiled:
-            return kernels.MIX_ROWS.fast(rows, *self.last_parts)  # type: ignore[no-any-return]
         return self.of_windows(sliding_window_view(rows, len(self.first.bias), axis=0).swapaxes(1, 2))  # no copy
 
     def of_windows(self, r: Floats) -> Floats:  # (windows, time, width) -> (windows, width)
@@ -245,6 +243,13 @@ class Reconstructor(ABC):
         """The reconstruction of the newest row of each window: (windows, time, channels) to (windows, channels)"""
         return np.concatenate([self.reconstruct(rows) for rows in windows])
 
+    def put_back(self, windows: Floats, which: Ints, channels: Ints, values: Floats) -> Numbers:
+        """The reconstruction of the newest row of windows (windows, time, channels), with other values in one channel:
+        of `which` of them, ascending, in which channel, with which values (.., time)."""
+        others = windows[which]
+        others[np.arange(len(which)), :, channels] = values
+        return self.newest(others)
+
     def errors(self, rows: Floats, ends: Ints) -> Iterator[tuple[slice, Numbers]]:
         """Squared errors of the rows `ends`, block by block in order: (where in `ends`, errors)."""
         for where, difference in self.differences(rows, ends):
@@ -288,6 +293,10 @@ class Engine(Reconstructor):
 
     @np.errstate(over="ignore", invalid="ignore")
     def reconstruct(self, rows: Floats) -> Numbers:
+        if self.parts is not None:
+            embedding, bias, _, *rest, _, head_bias = self.parts
+            given = (embedding, bias, *rest, self.last.out.single, head_bias)
+            return kernels.RECONSTRUCT.fast(rows, self.window, *given)  # type: ignore[no-any-return]
         r0, x = self.embed(rows), rows[self.window - 1 :]
         if self.inner:
             return self.reconstruct_windows(x, sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
@@ -298,6 +307,11 @@ class Engine(Reconstructor):
     def newest(self, windows: Floats) -> Numbers:
         embedded = self.embed(windows.reshape(-1, self.channels))
         return self.reconstruct_windows(windows[:, -1], embedded.reshape(*windows.shape[:2], -1))
+
+    def put_back(self, windows: Floats, which: Ints, channels: Ints, values: Floats) -> Numbers:
+        if self.parts is None:
+            return super().put_back(windows, which, channels, values)
+        return kernels.PUT_BACK.fast(windows, which, channels, values, *self.parts)  # type: ignore[no-any-return]
 
     def reconstruct_windows(self, x: Floats, r: Floats) -> Numbers:
         """The newest rows `x` of windows that are embedded already: (windows, time, width) to (windows, channels)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compiled import Entry, fast_kernel
 
-__all__ = ["GELU", "MIX_ROWS", "MIX_WINDOWS", "advance"]
+__all__ = ["GELU", "MIX_WINDOWS", "PUT_BACK", "RECONSTRUCT", "advance"]
 
 EDGE = np.float32(5.6)
 P0, P1, P2, P3, P4, P5 = (
@@ -103,6 +103,30 @@ def _times(x: Any, matrix: Any, out: Any) -> None:
 
 
 @fast_kernel
+def _times_four(x: Any, matrix: Any, out: Any) -> None:
+    """The same of four rows at once: what is loaded is used sixteen times."""
+    rows, columns = matrix.shape
+    whole = rows - rows % 4
+    for i in range(0, whole, 4):
+        a0, a1, a2, a3 = x[0, i], x[0, i + 1], x[0, i + 2], x[0, i + 3]
+        b0, b1, b2, b3 = x[1, i], x[1, i + 1], x[1, i + 2], x[1, i + 3]
+        c0, c1, c2, c3 = x[2, i], x[2, i + 1], x[2, i + 2], x[2, i + 3]
+        d0, d1, d2, d3 = x[3, i], x[3, i + 1], x[3, i + 2], x[3, i + 3]
+        for j in range(columns):
+            m0, m1, m2, m3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+            out[0, j] += a0 * m0 + a1 * m1 + a2 * m2 + a3 * m3
+            out[1, j] += b0 * m0 + b1 * m1 + b2 * m2 + b3 * m3
+            out[2, j] += c0 * m0 + c1 * m1 + c2 * m2 + c3 * m3
+            out[3, j] += d0 * m0 + d1 * m1 + d2 * m2 + d3 * m3
+    for i in range(whole, rows):
+        for j in range(columns):
+            out[0, j] += x[0, i] * matrix[i, j]
+            out[1, j] += x[1, i] * matrix[i, j]
+            out[2, j] += x[2, i] * matrix[i, j]
+            out[3, j] += x[3, i] * matrix[i, j]
+
+
+@fast_kernel
 def _dots(matrix: Any, x: Any, out: Any) -> None:
     """Adds matrix @ x to out in double precision: for few rows of many columns."""
     rows, columns = matrix.shape
@@ -133,17 +157,6 @@ def _gelus(x: Any) -> Any:
     return x
 
 
-def _mix_rows(rows: Any, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any) -> Any:
-    """Every window of consecutive rows: (rows, width) to (windows, width)"""
-    positions, width = len(reach), rows.shape[1]
-    windows = len(rows) - positions + 1
-    out = np.full((windows, width), last_bias, dtype=np.float32)
-    hidden = np.empty((4, width), dtype=np.float32)
-    for n in range(windows):
-        _mix(rows[n : n + positions], first, reach, bias, weight, hidden, out[n])
-    return out
-
-
 def _mix_windows(windows: Any, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any) -> Any:
     """(windows, time, width) to (windows, width)"""
     out = np.full((len(windows), windows.shape[2]), last_bias, dtype=np.float32)
@@ -162,7 +175,38 @@ def _embed(x: Any, embedding: Any, embedding_bias: Any, spans: Any, double: Any,
         for c in range(spans[i, 0], spans[i, 1]):
             double[c] += value * embedding[i, c]
     for c in range(len(out)):
-        out[c] = np.float32(double[c])
+        out[c] = double[c]
+
+
+@fast_kernel
+def _embed_all(rows: Any, embedding: Any, embedding_bias: Any, out: Any) -> None:
+    """Many scaled rows to embedded ones, four at once: (rows, channels) to (rows, width)"""
+    number, channels = rows.shape
+    four, double = np.zeros((4, channels)), np.empty((4, len(embedding_bias)))
+    for begin in range(0, number, 4):
+        together = min(number - begin, 4)
+        for n in range(together):
+            four[n] = rows[begin + n]
+        for n in range(4):
+            double[n] = embedding_bias
+        _times_four(four, embedding, double)
+        for n in range(together):
+            for c in range(len(embedding_bias)):
+                out[begin + n, c] = double[n, c]
+
+
+@fast_kernel
+def _mixed(
+    r: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any, single: Any, mixed: Any
+) -> None:
+    """The newest row of an embedded window and what mixing along time adds to it: (time, width) to (width,)"""
+    newest = len(r) - 1
+    for c in range(len(mixed)):
+        mixed[c] = r[newest, c]
+    if mixes:
+        for c in range(len(mixed)):
+            mixed[c] += last_bias
+        _mix(r, first, reach, bias, weight, single, mixed)
 
 
 @fast_kernel
@@ -173,17 +217,11 @@ def _newest(
 ) -> None:  # fmt: skip
     """The reconstruction of the newest row `x` of an embedded window, by one mixer block, and by a linear map of the
     row itself where there is one: (channels,) and (time, width) to (channels,)"""
-    window, width = r.shape
-    if mixes:
-        for c in range(width):
-            mixed[c] = last_bias
-        _mix(r, first, reach, bias, weight, single, mixed)
-        for c in range(width):
-            mixed[c] += r[window - 1, c]
-    else:
-        mixed[:] = r[window - 1]
+    width = len(mixed)
+    _mixed(r, mixes, first, reach, bias, weight, last_bias, single, mixed)
+    newest = len(r) - 1
     for c in range(width):
-        joined[c] = r[window - 1, c]
+        joined[c] = r[newest, c]
         joined[width + c] = mixed[c]
     if mixes_width:
         inner[:] = hidden_bias
@@ -221,6 +259,82 @@ def advance(
             )  # fmt: skip
 
 
+def _reconstruct(
+    rows: Any, window: int, embedding: Any, embedding_bias: Any, mixes: bool, first: Any, reach: Any, bias: Any,
+    weight: Any, last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any,
+) -> Any:  # fmt: skip
+    """The newest row of every window of consecutive rows, by one mixer block, four windows at a time: (rows, channels)
+    to (windows, channels)"""
+    width, beside = len(embedding_bias), 2 * len(embedding_bias) + len(hidden_bias)
+    windows = len(rows) - window + 1
+    out = np.empty((windows, len(head_bias)))
+    r = np.empty((len(rows), width), dtype=np.float32)
+    _embed_all(rows, embedding, embedding_bias, r)
+    four = np.zeros((len(rows), 4 * width), dtype=np.float32)  # each row with the three after it: windows side by side
+    for t in range(len(rows)):
+        for n in range(min(4, len(rows) - t)):
+            for c in range(width):
+                four[t, n * width + c] = r[t + n, c]
+    single, mixed = np.empty((4, 4 * width), dtype=np.float32), np.empty(4 * width, dtype=np.float32)
+    joined, inner, back = np.zeros((4, len(head))), np.zeros((4, len(hidden_bias))), np.empty((4, len(head_bias)))
+    for begin in range(0, windows, 4):
+        together = min(windows - begin, 4)
+        side_by_side = four[begin : begin + window]
+        _mixed(side_by_side, mixes, first, reach, bias, weight, last_bias, single, mixed)
+        for n in range(together):
+            newest = begin + n + window - 1
+            for c in range(width):
+                joined[n, c] = r[newest, c]
+                joined[n, width + c] = mixed[n * width + c]
+            for c in range(beside, joined.shape[1]):
+                joined[n, c] = rows[newest, c - beside]
+        if mixes_width:
+            for n in range(4):
+                inner[n] = hidden_bias
+            _times_four(joined[:, width : 2 * width], hidden, inner)
+            for n in range(4):
+                for c in range(len(hidden_bias)):
+                    joined[n, 2 * width + c] = _gelu(inner[n, c])
+        for n in range(4):
+            back[n] = head_bias
+        _times_four(joined, head, back)
+        out[begin : begin + together] = back[:together]
+    return out
+
+
+def _put_back(
+    rows: Any, which: Any, channels: Any, values: Any, embedding: Any, embedding_bias: Any, spans: Any, mixes: bool,
+    first: Any, reach: Any, bias: Any, weight: Any, last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any,
+    head: Any, head_bias: Any,
+) -> Any:  # fmt: skip
+    """The newest rows of windows, each with other values in one channel: (windows, time, channels), and which of them,
+    in ascending order, in which channel, with which values (.., time), to (.., channels). A window is embedded once."""
+    window, width = rows.shape[1], len(embedding_bias)
+    out = np.empty((len(which), len(head_bias)))
+    whole, r = np.empty((window, width)), np.empty((window, width), dtype=np.float32)
+    newest = np.empty(rows.shape[2], dtype=np.float32)
+    single, mixed = np.empty((4, width), dtype=np.float32), np.empty(width, dtype=np.float32)
+    joined, inner = np.empty(head.shape[1]), np.empty(len(hidden_bias))
+    for n in range(len(which)):
+        of, c = rows[which[n]], channels[n]
+        if n == 0 or which[n] != which[n - 1]:
+            _embed_all(of, embedding, embedding_bias, whole)
+        for t in range(window):
+            other = np.float64(values[n, t]) - np.float64(of[t, c])
+            for i in range(width):
+                r[t, i] = np.float32(whole[t, i])
+            for i in range(spans[c, 0], spans[c, 1]):
+                r[t, i] = np.float32(whole[t, i] + other * embedding[c, i])
+        newest[:] = of[window - 1]
+        newest[c] = values[n, window - 1]
+        _newest(
+            newest, r, mixes, first, reach, bias, weight, last_bias, mixes_width,
+            hidden, hidden_bias, head, head_bias, single, mixed, inner, joined, out[n],
+        )  # fmt: skip
+    return out
+
+
 GELU = Entry(_gelus, fastmath=True)
-MIX_ROWS = Entry(_mix_rows, fastmath=True)
 MIX_WINDOWS = Entry(_mix_windows, fastmath=True)
+RECONSTRUCT = Entry(_reconstruct, fastmath=True)
+PUT_BACK = Entry(_put_back, fastmath=True)

@@ -31,33 +31,32 @@ def _fold(
     `values` are those of the rows from `begin` to `end`, and so is `off`, which is empty where no one guesses; `errors`
     and `own` begin at row `first`. `present` is empty where `everything` is. The row that comes next, and the changes.
     """
-    tables = (references, pvalues, strengths)
+    tables, tracks, stream = (references, pvalues, strengths), records[0], streams[0]
+    count, trace, kind, rule = counts[0], traces[0], kinds[0], rules[0]
     for t in range(begin, end):
         if start[t]:
-            signals.forget(traces[0])
-        far, gone, still = sense(values[t - begin], counts[0], since[0], traces[0], limits, numbers[t], t, times[t])
-        lost, frozen = conditions(
-            kinds[0], counts[0], since[0], traces[0], limits, gone, still, numbers[t], t, times[t]
-        )
+            signals.forget(trace)
+        far, gone, still = sense(values[t - begin], count, since[0], trace, limits, numbers[t], t, times[t])
+        lost, frozen = conditions(kind, count, since[0], trace, limits, gone, still, numbers[t], t, times[t])
         strange = NONE
         if math.isnan(losses[t]):
-            restart(streams[0], records[0])
+            restart(stream, tracks)
         else:
             there = present[t] if len(present) > 0 else everything
-            rise = risen(records[0], looks)
-            far = max(far, beyond(errors[t - first], there, unit, limits, counts[0], traces[0], rise, t))
+            rise = risen(tracks, looks)
+            far = max(far, beyond(errors[t - first], there, unit, limits, count, trace, rise, t))
             if len(off) > 0:
-                far = max(far, stray(off[t - begin], there, limits, counts[0], traces[0], rise, t))
+                far = max(far, stray(off[t - begin], there, limits, count, trace, rise, t))
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
-                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], far
+                stream, tracks, recent[0], settling[0], rule, looks, tables, losses[t], far
             )
             if in_alarm[t]:
                 for i in range(len(signals.TO_BLAME)):
                     for c in range(len(unit)):
-                        own[t - first, i, c] = traces[0, signals.TO_BLAME[i], c]
-            strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], numbers[t], times[t])
-        for kind in range(3):
-            others[t, kind] = kinds[0][kind].open
+                        own[t - first, i, c] = trace[signals.TO_BLAME[i], c]
+            strange = unlike(tracks, looks, rule, kind, trace, numbers[t], times[t])
+        for i in range(3):
+            others[t, i] = kind[i].open
         if lost != NONE or frozen != NONE or strange != NONE:
             return t + 1, lost, frozen, strange
     return end, NONE, NONE, NONE

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel
+from ..compiled import hot_kernel, kernel
 from ..record import NEVER, Layout, Records
 from .events import FINAL, NONE, OPENED, UPDATED
 
@@ -130,7 +130,7 @@ def beyond_its_own(counts: Any, traces: Any, test: int, c: int, ratio: float, ro
     return far
 
 
-@kernel
+@hot_kernel
 def sense(
     values: Any, counts: Any, since: Any, traces: Any, limits: Any, row: int, met: int, time: int
 ) -> tuple[float, int, int]:
@@ -138,6 +138,16 @@ def sense(
     channels have been missing, and how many have stood still, for too long. `met` are the rows before it that were not
     late: a late row ages nothing.
     """
+    if _as_usual(values, counts, traces, limits):
+        _take_usual(values, counts, since, traces, row, time)
+        return 0.0, 0, 0
+    return _sense_each(values, counts, since, traces, limits, row, met, time)
+
+
+@kernel
+def _sense_each(
+    values: Any, counts: Any, since: Any, traces: Any, limits: Any, row: int, met: int, time: int
+) -> tuple[float, int, int]:
     farthest, lost, frozen = 0.0, 0, 0
     for c in range(len(values)):
         value = values[c]
@@ -176,6 +186,31 @@ def sense(
         else:
             counts[FAR_VALUE, c] = 0
     return farthest, lost, frozen
+
+
+@kernel
+def _as_usual(values: Any, counts: Any, traces: Any, limits: Any) -> bool:
+    """Whether all are there, move, and are within their limits. Without a branch, so that it becomes vector
+    instructions: what follows is spared on nearly every row."""
+    usual = True
+    for c in range(len(values)):
+        value, last, same = values[c], traces[LAST, c], counts[SAME, c]
+        away, still = value - limits[MIDDLE, c], (same + 1.0 if value == last else same * NOTICED)
+        usual &= (abs(value) < math.inf) & (counts[GONE, c] == 0) & (still <= limits[STILL_LIMIT, c])
+        usual &= (away <= limits[ABOVE, c]) & (-away <= limits[BELOW, c]) & (abs(value - last) <= limits[STEP, c])
+    return usual
+
+
+@kernel
+def _take_usual(values: Any, counts: Any, since: Any, traces: Any, row: int, time: int) -> None:
+    for c in range(len(values)):
+        still = values[c] == traces[LAST, c]
+        counts[SAME, c] = counts[SAME, c] + 1 if still else 1
+        since[SAME_ROW, c] = since[SAME_ROW, c] if still else row
+        since[SAME_TIME, c] = since[SAME_TIME, c] if still else time
+        traces[LAST, c] = values[c]
+    counts[FAR_VALUE : FAR_STEP + 1] = 0
+    traces[STRAYED : OWN + 1] = 0.0
 
 
 @kernel
@@ -239,7 +274,7 @@ def forget(traces: Any) -> None:
         traces[LATELY, c] = 0.0
 
 
-@kernel
+@hot_kernel
 def conditions(
     kinds: Any, counts: Any, since: Any, traces: Any, limits: Any, lost: int, frozen: int, row: int, met: int, time: int
 ) -> tuple[int, int]:
@@ -311,21 +346,32 @@ def _follow(condition: Any, number: int, row: int, time: int, start: int, start_
     return change
 
 
-@kernel
+@hot_kernel
 def beyond(error: Any, present: Any, unit: Any, limits: Any, counts: Any, traces: Any, risen: float, row: int) -> float:
     """How many times its limit the farthest squared error is (in errors, not squares), or 0; keeps their means.
 
     The limits rise with the level of all losses, in logarithms, that has `risen` since training.
     """
-    farthest, level = 0.0, math.exp(risen)
+    level, over = math.exp(risen), False
     for c in range(len(unit)):
+        over |= present[c] & ((error[c] > limits[ERROR, c] * level) | (counts[FAR_ERROR, c] != 0))
+    for c in range(len(unit)):
+        worse = traces[WORSE, c]
+        new = worse + FADING * (min(error[c] / unit[c], WORST) - worse)
+        traces[WORSE, c] = new if present[c] else worse
+    return _farthest_error(error, present, limits, counts, traces, level, row) if over else 0.0
+
+
+@kernel
+def _farthest_error(error: Any, present: Any, limits: Any, counts: Any, traces: Any, level: float, row: int) -> float:
+    farthest = 0.0
+    for c in range(len(error)):
         if present[c]:
             limit = limits[ERROR, c] * level
             if error[c] > limit:
                 farthest = max(farthest, _noticed(counts, traces, FAR_ERROR, c, error[c] / limit, row))
             else:
                 counts[FAR_ERROR, c] = 0
-            traces[WORSE, c] += FADING * (min(error[c] / unit[c], WORST) - traces[WORSE, c])
     return math.sqrt(farthest)
 
 

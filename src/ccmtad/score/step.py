@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Entry, kernel
+from ..compiled import Entry, hot_kernel, kernel
 from ..record import Layout, assign, readable
 from ..settings import Settings
 from . import accumulate, alarm, events, health, level, signals, tracks
@@ -159,7 +159,7 @@ class Memory:
         return self.streams, self.tracks, self.recent, self.settling
 
 
-@kernel
+@hot_kernel
 def judge(
     stream: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, tables: Any, loss: float,
     farthest: float,
@@ -209,7 +209,7 @@ def restart(stream: Any, records: Any) -> None:
     stream.seen_by_first = False
 
 
-@kernel
+@hot_kernel
 def unlike(records: Any, looks: Any, rules: Any, kinds: Any, traces: Any, row: int, time: int) -> int:
     """Whether the level has come to where this is no longer the data of training; what that changed."""
     settled = records[0].settled

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled import Entry, available, kernel
+from ...compiled import Entry, available, hot_kernel, kernel
 from ...record import Layout
 from ...registry import gather
 from ...settings import Settings
@@ -90,7 +90,7 @@ class Track:
         return tuple(float(np.mean(pvalues < i / 10)) for i in range(1, 10))
 
 
-@kernel
+@hot_kernel
 def look(
     track: Any, look: Any, recent: Any, settling: Any, rules: Any, tables: Any, loss: float
 ) -> tuple[float, float, float]:
