@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], object]
 
-TOGETHER = 16  # questions of blame that are answered at once, or fewer ..
+TOGETHER = 32  # questions of blame that are answered at once, or fewer ..
 NUMBERS = 2_000_000  # .. where their windows hold more than that
 
 
@@ -139,12 +139,12 @@ class _Judging:
 
     def _ask(self, alarmed: "_Alarmed", row: int, off: Floats, error: Floats, own: Floats) -> None:
         """Which channel did it: so many questions are answered at once."""
-        window = slice(row - len(off) + 1, row + 1)
-        rising, rows = self.fold.score[window] > 0.0, self.series.rows[window]
-        lasted = int(np.argmin(rising[::-1])) if not rising.all() else len(off)
-        expected = (rows - off).astype(np.float32)
+        before = row - len(off) + 1
+        quiet = np.flatnonzero(self.fold.score[before : row + 1] <= 0.0)
+        lasted = len(off) - 1 - int(quiet[-1]) if len(quiet) else len(off)
         present = np.ones(len(error), np.bool_) if self.series.present is None else self.series.present[row]
-        self.questions.append(_Question(alarmed, rows, expected, lasted, error, present, own))
+        rows = self.series.rows[before : row + 1]
+        self.questions.append(_Question(alarmed, rows, off, lasted, error, present, own))
         if len(self.questions) == self.together:
             self._answer()
 
@@ -153,8 +153,9 @@ class _Judging:
             return
         # Always so many: what one comes to must not depend on those after it, not in the last bit either.
         more = self.together - len(self.questions)
-        alarmed, *given = zip(*self.questions, *[self.questions[-1]] * more, strict=True)
-        shares = put_back(self.model, self.engine, *map(np.array, given))
+        alarmed, *asked_for = zip(*self.questions, *[self.questions[-1]] * more, strict=True)
+        rows, off, *given = map(np.array, asked_for)
+        shares = put_back(self.model, self.engine, rows, (rows - off).astype(np.float32), *given)
         for one, share in zip(alarmed[: self.together - more], shares, strict=False):
             one.blame += share
         self.questions.clear()
@@ -242,11 +243,11 @@ class _Judging:
 
 
 class _Question(NamedTuple):
-    """Which channel did it, at one row in alarm; as `put_back` is asked."""
+    """Which channel did it, at one row in alarm."""
 
     alarmed: "_Alarmed"
-    rows: Errors
-    expected: Errors
+    rows: Errors  # (window, channels)
+    off: Floats  # from what was expected of them
     lasted: int
     error: Floats
     present: Bools

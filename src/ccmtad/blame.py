@@ -56,23 +56,23 @@ def put_back(
     they would be had nothing been clipped; `own` (events, 3, channels) what the signals say to blame.
     """
     shares = _share_of_error(model, engine, rows, expected, lasted, error, present)
-    for share, beyond in zip(shares, own, strict=True):
-        mine = _of_their_own(model, beyond)
-        total = float(mine.sum())
-        if total > 0.0:
-            mine /= total
-            share[:] = OF_THEIR_OWN * mine + (1.0 - OF_THEIR_OWN) * share if share.any() else mine
+    mine = _of_their_own(model, own)
+    total = mine.sum(axis=1, keepdims=True)
+    for i in np.flatnonzero(total).tolist():
+        beyond, share = mine[i] / total[i], shares[i]
+        share[:] = OF_THEIR_OWN * beyond + (1.0 - OF_THEIR_OWN) * share if share.any() else beyond
     return shares
 
 
 def _of_their_own(model: Model, own: Floats) -> Floats:
-    """(channels,): squares of how many times its limit."""
-    off, strayed, beyond = own
+    """(events, channels): squares of how many times its limit."""
+    off, strayed, beyond = own.swapaxes(0, 1)
     mine: Floats = np.square(np.minimum(beyond, FARTHEST))
-    if model.guess is not None and strayed.any():
+    if model.guess is not None:
         limit = model.limits[ASTRAY]
         known = (np.abs(off) > limit) & ~(strayed > 0.0)  # astray for long: that is not what is new
-        mine += np.where(known, 0.0, explained(off, limit, model.guess.weight))
+        for i in np.flatnonzero(strayed.any(axis=1)).tolist():
+            mine[i] += np.where(known[i], 0.0, explained(off[i], limit, model.guess.weight))
     return mine
 
 

@@ -16,6 +16,7 @@ from .errors import InputError
 from .model import Model
 from .network.engine import Engine
 from .prepare import timeline
+from .prepare.scale import CLIP
 from .prepare.timeline import AGREEING, BACK, GAP, JUMP, LATE, UNTIMED
 from .record import NEVER, readable
 from .results import Change, Event, Health, Step, Tally, Verdict
@@ -125,8 +126,8 @@ class Lanes:
             *given, *self._preparing, streams, records, *self.signals.all, self.held, self.age, self.averaged,
             self.past, answers, slots, x, present,
         )  # fmt: skip
-        ready = np.array([bool(answer["ready"]) if self.compiled else answer.ready for answer in answers])
-        back = self.engine.advance(lanes, slots, ready, x, self.ring)
+        ready = [bool(answer["ready"]) if self.compiled else answer.ready for answer in answers]
+        back = self.engine.advance(lanes, slots, np.array(ready), x, self.ring)
         if self.compiled:
             errors = np.empty_like(back)
             JUDGE.fast(
@@ -136,21 +137,22 @@ class Lanes:
             )  # fmt: skip
             return Taken(self, lanes, values, answers, x, back, errors, present)
         errors = np.square(x - back)
-        self.past[lanes[ready], 1, slots[ready]] = back[ready]
-        if not ready.all():  # nothing was made of those
-            errors[~ready] = 0.0
-        there = present if any(answer.gone for answer in answers) else None
         off = None if model.guess is None else model.guess.off_now(x)
-        for n in np.flatnonzero(ready).tolist():
-            k = lanes[n]
-            rise, met = step.risen(records[k], self._rules[1]), answers[n].index - streams[k].late
-            far = beyond_at_once(errors[n], present[n], combiner.unit, model.limits, counts[k], traces[k], rise, met)
+        for n, k in enumerate(given[0]):
+            if not ready[n]:
+                errors[n] = 0.0  # nothing was made of it
+                continue
+            self.past[k, 1, slots[n]] = back[n]
+            answer, rise = answers[n], step.risen(records[k], self._rules[1])
+            met, there = answer.index - streams[k].late, present[n]
+            far = beyond_at_once(errors[n], there, combiner.unit, model.limits, counts[k], traces[k], rise, met)
             if off is not None:
-                far = max(far, stray_at_once(off[n], present[n], model.limits, counts[k], traces[k], rise, met))
-            answers[n].farthest = max(answers[n].farthest, far)
-        losses = combiner.loss(errors, there).tolist()
-        whole = model.unclipped(values, errors)
-        sizes = losses if whole is errors else combiner.loss(whole, there).tolist()
+                far = max(far, stray_at_once(off[n], there, model.limits, counts[k], traces[k], rise, met))
+            answer.farthest = max(answer.farthest, far)
+        there = present if any(answer.gone for answer in answers) else None
+        sizes = losses = combiner.loss(errors, there).tolist()
+        if np.count_nonzero(np.abs(x) == CLIP):
+            sizes = combiner.loss(model.unclipped(values, errors), there).tolist()
         interpreted: Any = score
         interpreted(given[0], given[2], losses, sizes, *self.memory.all, traces, kinds, *self._rules, answers)
         return Taken(self, lanes, values, answers, x, back, errors, present)

@@ -1,11 +1,11 @@
 """What detection returns: frozen values."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import zip_longest
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -178,11 +178,13 @@ class Event:
         stamps: dict[str, Any] = dict(zip(("start_time", "alarm_time", "end_time"), times, strict=True))
         first = order[:MOST_BLAMED]
         if thrown_off is not None:
-            rest = np.setdiff1d(np.flatnonzero(thrown_off), first)
+            others = thrown_off.copy()
+            others[first] = False
+            rest = others.nonzero()[0]
             first = np.r_[first, rest[np.argsort(-peaks[0, rest], kind="stable")]][:MOST_PEAKS]
+        told = zip(first.tolist(), peaks[:, first].T.tolist(), strict=True)
         worst = tuple(
-            Peak(channels[i], *(value if math.isfinite(value) else None for value in peaks[:, i].tolist()))
-            for i in first.tolist()
+            [Peak(channels[i], *[value if isfinite(value) else None for value in values]) for i, values in told]
         )
         return cls(start=start, alarm=alarm, end=end, channels=names, blame=shares, peaks=worst, **stamps, **measures)
 

@@ -182,11 +182,11 @@ class LastMixer:
     """The last mixer block and the head, needed at the newest row only, in double precision.
 
     With m = r + time(r), e = norm(m), and the head's own norm, the reconstruction is linear in r0, r, m and
-    g = gelu(F1(e)): one matrix maps [r0, r, m, g] straight to the channels, and F2 is never applied by itself. Where
-    there is a linear reconstruction beside the network's, the newest row x itself stands behind them.
+    g = gelu(F1(e)), and F2 is never applied by itself; r0 is linear in the newest row x, as is a linear reconstruction
+    beside the network's. So one matrix maps [m, r, g, x] straight to the channels; of a single block, r is r0.
     """
 
-    def __init__(self, weights: Weights, name: str, shape: Architecture, compiled: bool) -> None:
+    def __init__(self, weights: Weights, name: str, shape: Architecture, embedding: Linear, compiled: bool) -> None:
         self.compiled = compiled
         self.time = _time_mixer(weights, name, shape, compiled)
         time_norm = Affine.norm(weights, f"{name}.time_norm")
@@ -194,36 +194,31 @@ class LastMixer:
         head = Linear.layer(weights, "head").after(Affine.norm(weights, "head_norm"))
         inner = norm.scale[:, None] * head.matrix  # from the sum inside the last norm to the channels
         bias = head.bias + norm.shift @ head.matrix + time_norm.shift @ inner
-        self.alone = shape.mixers == 1  # then r is r0
-        parts = [head.matrix + inner] if self.alone else [head.matrix, inner]
-        parts.append(time_norm.scale[:, None] * inner)
+        self.alone = shape.mixers == 1
+        parts = [time_norm.scale[:, None] * inner]
+        if not self.alone:
+            parts.append(inner)
         self.hidden: Dense | None = None
         if shape.embedding_mixer:
             second = Linear.layer(weights, f"{name}.embedding.second")
             self.hidden = Dense(Linear.layer(weights, f"{name}.embedding.first").after(time_norm))
             parts.append(second.matrix @ inner)
             bias = bias + second.bias @ inner
-        self.linear = "linear.weight" in weights
-        if self.linear:
+        of_embedded = head.matrix + inner if self.alone else head.matrix
+        of_row, bias = embedding.matrix @ of_embedded, bias + embedding.bias @ of_embedded
+        if "linear.weight" in weights:
             beside = Linear.layer(weights, "linear")
-            parts.append(beside.matrix)
-            bias = bias + beside.bias
-        self.out = Dense(Linear(np.concatenate(parts), bias))
+            of_row, bias = of_row + beside.matrix, bias + beside.bias
+        self.out = Dense(Linear(np.concatenate([*parts, of_row]), bias))
 
-    def __call__(self, x: Floats, r0: Floats, newest: Floats, along_time: Floats | None) -> Numbers:
-        """(windows, channels) and three times (windows, width) to (windows, channels)"""
+    def __call__(self, x: Floats, newest: Floats, along_time: Floats | None) -> Numbers:
+        """(windows, channels) and twice (windows, width) to (windows, channels)"""
         mixed = newest if along_time is None else newest + along_time
-        width, parts = r0.shape[1], [r0, mixed] if self.alone else [r0, newest, mixed]
-        joined = np.empty((len(r0), len(self.out.single)))
-        for i, part in enumerate(parts):
-            joined[:, i * width : (i + 1) * width] = part
+        parts = [mixed] if self.alone else [mixed, newest]
         if self.hidden is not None:
             inner = self.hidden(mixed.astype(np.float64))
-            g = joined[:, len(parts) * width : len(parts) * width + inner.shape[1]]
-            g[:] = kernels.GELU.fast(inner) if self.compiled else exact_gelu(inner)
-        if self.linear:
-            joined[:, -x.shape[1] :] = x
-        return self.out(joined)
+            parts.append(kernels.GELU.fast(inner) if self.compiled else exact_gelu(inner))
+        return self.out(np.concatenate([*parts, x], axis=1, dtype=np.float64))
 
 
 def _time_mixer(weights: Weights, name: str, shape: Architecture, compiled: bool) -> TimeMixer | None:
@@ -284,7 +279,7 @@ class Engine(Reconstructor):
         self.spans = shape.spans
         *inner, last = (f"mixers.{i}" for i in range(shape.mixers))
         self.inner = [InnerMixer(weights, name, shape, self.compiled) for name in inner]
-        self.last = LastMixer(weights, last, shape, self.compiled)
+        self.last = LastMixer(weights, last, shape, self.embedding.linear, self.compiled)
 
     def embed(self, rows: Floats) -> Floats:
         """(rows, channels) to (rows, width)."""
@@ -300,8 +295,8 @@ class Engine(Reconstructor):
         r0, x = self.embed(rows), rows[self.window - 1 :]
         if self.inner:
             return self.reconstruct_windows(x, sliding_window_view(r0, self.window, axis=0).swapaxes(1, 2))  # no copy
-        newest, time = r0[self.window - 1 :], self.last.time
-        return self.last(x, newest, newest, None if time is None else time.of_rows(r0))
+        time = self.last.time
+        return self.last(x, r0[self.window - 1 :], None if time is None else time.of_rows(r0))
 
     @np.errstate(over="ignore", invalid="ignore")
     def newest(self, windows: Floats) -> Numbers:
@@ -315,10 +310,10 @@ class Engine(Reconstructor):
 
     def reconstruct_windows(self, x: Floats, r: Floats) -> Numbers:
         """The newest rows `x` of windows that are embedded already: (windows, time, width) to (windows, channels)."""
-        r0, time = r[:, -1], self.last.time
+        time = self.last.time
         for mixer in self.inner:
             r = mixer(r)
-        return self.last(x, r0, r[:, -1], None if time is None else time.of_windows(r))
+        return self.last(x, r[:, -1], None if time is None else time.of_windows(r))
 
     @np.errstate(over="ignore", invalid="ignore")
     def advance(self, streams: Ints, slots: Ints, ready: NDArray[np.bool_], x: Floats, ring: Floats) -> Numbers:

@@ -3,9 +3,10 @@
     gelu(x) = x / 2 * (1 + tanh(z R(z²))),   z = x clipped to where the activation is not yet 0 or x
 
 R is a minimax fit on [-6, 6] of atanh(2 Phi(x) - 1) / x, weighted so that the error of gelu itself is below 7e-8:
-float32 rounding is what remains. `fast.py` has another fit of the same function, one that compiles well.
+float32 rounding is what remains. `kernels.py` has another fit of the same function, one that compiles well.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,15 @@ R = tuple(
 
 def exact_gelu(x: Numbers) -> Numbers:
     """GELU by the distribution function itself: for few elements, where one call is quicker than twenty."""
+    product: Numbers = x * _distribution()(x)
+    return product
+
+
+@cache
+def _distribution() -> Any:
     from scipy.special import ndtr  # here, so that a command that reconstructs nothing starts without it
 
-    product: Numbers = x * ndtr(x)
-    return product
+    return ndtr
 
 
 def gelu(x: Numbers) -> Numbers:

@@ -215,22 +215,20 @@ def _newest(
     hidden: Any, hidden_bias: Any, head: Any, head_bias: Any, single: Any, mixed: Any, inner: Any, joined: Any,
     out: Any,
 ) -> None:  # fmt: skip
-    """The reconstruction of the newest row `x` of an embedded window, by one mixer block, and by a linear map of the
-    row itself where there is one: (channels,) and (time, width) to (channels,)"""
+    """The reconstruction of the newest row `x` of an embedded window, by one mixer block: (channels,) and (time, width)
+    to (channels,)"""
     width = len(mixed)
     _mixed(r, mixes, first, reach, bias, weight, last_bias, single, mixed)
-    newest = len(r) - 1
     for c in range(width):
-        joined[c] = r[newest, c]
-        joined[width + c] = mixed[c]
+        joined[c] = mixed[c]
     if mixes_width:
         inner[:] = hidden_bias
         _times(mixed, hidden, inner)
         for c in range(len(inner)):
-            joined[2 * width + c] = _gelu(inner[c])
-    beside = 2 * width + len(inner)
-    for c in range(beside, len(joined)):
-        joined[c] = x[c - beside]
+            joined[width + c] = _gelu(inner[c])
+    beside = width + len(inner)
+    for c in range(len(x)):
+        joined[beside + c] = x[c]
     out[:] = head_bias
     _dots(head, joined, out)
 
@@ -265,8 +263,8 @@ def _reconstruct(
 ) -> Any:  # fmt: skip
     """The newest row of every window of consecutive rows, by one mixer block, four windows at a time: (rows, channels)
     to (windows, channels)"""
-    width, beside = len(embedding_bias), 2 * len(embedding_bias) + len(hidden_bias)
-    windows = len(rows) - window + 1
+    width, beside = len(embedding_bias), len(embedding_bias) + len(hidden_bias)
+    windows, channels = len(rows) - window + 1, rows.shape[1]
     out = np.empty((windows, len(head_bias)))
     r = np.empty((len(rows), width), dtype=np.float32)
     _embed_all(rows, embedding, embedding_bias, r)
@@ -284,17 +282,16 @@ def _reconstruct(
         for n in range(together):
             newest = begin + n + window - 1
             for c in range(width):
-                joined[n, c] = r[newest, c]
-                joined[n, width + c] = mixed[n * width + c]
-            for c in range(beside, joined.shape[1]):
-                joined[n, c] = rows[newest, c - beside]
+                joined[n, c] = mixed[n * width + c]
+            for c in range(channels):
+                joined[n, beside + c] = rows[newest, c]
         if mixes_width:
             for n in range(4):
                 inner[n] = hidden_bias
-            _times_four(joined[:, width : 2 * width], hidden, inner)
+            _times_four(joined[:, :width], hidden, inner)
             for n in range(4):
                 for c in range(len(hidden_bias)):
-                    joined[n, 2 * width + c] = _gelu(inner[n, c])
+                    joined[n, width + c] = _gelu(inner[n, c])
         for n in range(4):
             back[n] = head_bias
         _times_four(joined, head, back)

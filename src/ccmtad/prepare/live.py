@@ -49,10 +49,9 @@ def take_row_at_once(
 ) -> int:
     """The same without a loop."""
     there = np.isfinite(values)
-    missing = 0
-    if not there.all():
+    missing = int(len(there) - np.count_nonzero(there))
+    if missing:
         gone = ~there
-        missing = int(gone.sum())
         held[:] = np.where(gone, held, values)
         age[:] = np.where(gone, np.where(age < 0, -1, age + 1), 0)
         present[:] = (age >= 0) & (age <= hold)

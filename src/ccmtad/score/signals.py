@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import count_nonzero  # the quickest way to ask whether all, or any, of few are
 from numpy.typing import NDArray
 
 from ..compiled import hot_kernel, kernel
@@ -230,30 +231,46 @@ def sense_at_once(
     values: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int, met: int, time: int
 ) -> tuple[float, int, int]:
     """The same without a loop over the channels that are as usual."""
-    there, last, same, gone = np.isfinite(values), traces[LAST], counts[SAME], counts[GONE]
-    moved = there & (values != last)
-    with np.errstate(invalid="ignore", over="ignore"):
-        step, away = np.abs(values - last), values - limits[MIDDLE]
-    farthest, lost = 0.0, 0
+    there, last, same, number = np.isfinite(values), traces[LAST], counts[SAME], len(values)
+    step, away = np.abs(values - last), values - limits[MIDDLE]
+    usual = (step <= limits[STEP]) & (away <= limits[ABOVE]) & (-away <= limits[BELOW]) & there
     traces[STRAYED : OWN + 1] = 0.0
-    if gone.any() or not there.all():
-        farthest = _farthest(counts, traces, FAR_STEP, np.where(gone > 0, 0.0, step), limits[STEP], there, met)
-        begins = ~there & (gone == 0)
-        since[GONE_ROW][begins] = row
-        since[GONE_TIME][begins] = time
-        gone[:] = np.where(there, 0, gone + 1)
-        lost = int((gone > limits[GONE_LIMIT]).sum())
+    if count_nonzero(usual) == number and not count_nonzero(counts[GONE]):
+        farthest, lost = 0.0, 0
+        counts[FAR_VALUE : FAR_STEP + 1] = 0
     else:
-        farthest = _farthest(counts, traces, FAR_STEP, step, limits[STEP], there, met)
-    limit = np.where(away > 0.0, limits[ABOVE], limits[BELOW])
-    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, met))
-    for c in (moved & (same * NOTICED > limits[STILL_LIMIT])).nonzero()[0].tolist():
-        _got_used(traces, limits, c, int(same[c]), met)
+        farthest, lost = _unusual(there, step, away, counts, since, traces, limits, row, met, time)
+    moved = there & (values != last)
+    long = same * NOTICED > limits[STILL_LIMIT]
+    if count_nonzero(long):
+        for c in (moved & long).nonzero()[0].tolist():
+            _got_used(traces, limits, c, int(same[c]), met)
+    if count_nonzero(moved) == number:
+        same[:] = 1
+        since[SAME_ROW], since[SAME_TIME] = row, time
+        last[:] = values
+        return farthest, lost, 0
     same += there
     for kept, new in ((same, 1), (since[SAME_ROW], row), (since[SAME_TIME], time), (last, values)):
         np.putmask(kept, moved, new)
     still = (there & (same > limits[STILL_LIMIT])).nonzero()[0].tolist()
     return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, met) for c in still)
+
+
+def _unusual(
+    there: Bools, step: Floats, away: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int,
+    met: int, time: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Where a channel is missing, or is back, or is beyond a limit: how far the farthest is, how many are lost."""
+    gone = counts[GONE]
+    farthest = _farthest(counts, traces, FAR_STEP, np.where(gone > 0, 0.0, step), limits[STEP], there, met)
+    begins = ~there & (gone == 0)
+    since[GONE_ROW][begins] = row
+    since[GONE_TIME][begins] = time
+    gone[:] = np.where(there, 0, gone + 1)
+    limit = np.where(away > 0.0, limits[ABOVE], limits[BELOW])
+    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, met))
+    return farthest, int((gone > limits[GONE_LIMIT]).sum())
 
 
 def _farthest(counts: Ints, traces: Floats, test: int, size: Floats, limit: Floats, there: Bools, row: int) -> float:
@@ -379,6 +396,10 @@ def beyond_at_once(
     error: Floats, present: Any, unit: Floats, limits: Floats, counts: Ints, traces: Floats, risen: float, row: int
 ) -> float:
     """The same without a loop over the channels that are as usual."""
-    worse = traces[WORSE]
-    worse += np.where(present, FADING * (np.minimum(error / unit, WORST) - worse), 0.0)
-    return math.sqrt(_farthest(counts, traces, FAR_ERROR, error, limits[ERROR] * math.exp(risen), present, row))
+    worse, limit = traces[WORSE], limits[ERROR] * math.exp(risen)
+    new = FADING * (np.minimum(error / unit, WORST) - worse)
+    worse += new if count_nonzero(present) == len(unit) else np.where(present, new, 0.0)
+    if count_nonzero(present & (error > limit)):
+        return math.sqrt(_farthest(counts, traces, FAR_ERROR, error, limit, present, row))
+    np.putmask(counts[FAR_ERROR], present, 0)
+    return 0.0
