@@ -152,7 +152,7 @@ def test_the_fleet_finds_what_its_models_find_the_worst_first(models: Path, rece
     assert found[0].entity == "machine-1"
     assert [one.worst for one in found] == sorted((one.worst for one in found), reverse=True)
     alone = Detector.load(models / "machine-1.ccm").detect(read(recent / "machine-1.parquet"))
-    assert [event["id"] for event in found[0].events] == [event.id for event in alone.events]
+    assert [event.id for event in found[0].events] == [event.id for event in alone.events]
     assert found[0].alarms == int(alone.alarm.sum())
 
 

@@ -1,12 +1,13 @@
 """`ccmtad fleet`: a model for each of many entities."""
 
 import json as jsons
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..results import Event, plain
 from ..settings import Settings
 from ..tables import Reading
 from ..wording import count, number
@@ -154,15 +155,17 @@ def detect(
         workers=workers, address=address, progress=tell,
     )  # fmt: skip
     events = sorted(
-        ({"entity": one.entity, **event} for one in answers for event in one.events),
-        key=lambda event: -event["severity"],
+        ((one.entity, event) for one in answers for event in one.events), key=lambda found: -found[1].severity
     )
+    told = [{"entity": entity, **plain(event)} for entity, event in events]
     failed = [one for one in answers if one.error]
     if out is not None:
-        write(b"".join(jsons.dumps(event, allow_nan=False).encode() + b"\n" for event in events), out)
+        write(b"".join(jsons.dumps(event, allow_nan=False).encode() + b"\n" for event in told), out)
     if json:
-        entities = [{name: value for name, value in asdict(one).items() if name != "events"} for one in answers]
-        show.as_json({"models": str(models), "data": str(data), "entities": entities, "events": events})
+        entities = [asdict(replace(one, events=())) for one in answers]
+        for entity in entities:
+            del entity["events"]
+        show.as_json({"models": str(models), "data": str(data), "entities": entities, "events": told})
     elif not quiet:
         _print_events(answers, events, failed)
         if out is not None:
@@ -170,7 +173,7 @@ def detect(
     raise typer.Exit(show.EVENTS if events else FAILED if failed else 0)
 
 
-def _print_events(answers: "tuple[Found, ...]", events: list[dict[str, Any]], failed: "list[Found]") -> None:
+def _print_events(answers: "tuple[Found, ...]", events: list[tuple[str, Event]], failed: "list[Found]") -> None:
     rows, alarms = sum(one.rows for one in answers), sum(one.alarms for one in answers)
     struck = sum(bool(one.events) for one in answers)
     told = f"{count(len(events), 'event')} in {struck:,} of " if events else "No events in "
@@ -180,13 +183,8 @@ def _print_events(answers: "tuple[Found, ...]", events: list[dict[str, Any]], fa
         f"{alarms / max(rows, 1):.2%} of them in alarm{more}."
     )
     if events:
-        table = show.plain_table("entity", "start", "end", "severity", "what", right=("severity",))
-        for event in events[:MOST]:
-            start = event["start_time"] or f"row {event['start']:,}"
-            end = "still open" if event["end"] is None else event["end_time"] or f"row {event['end']:,}"
-            cells = (event["entity"], start, end, number(event["severity"]), event["sentence"])
-            table.add_row(*map(show.safe, cells))
-        show.out.print(table)
+        shown = events[:MOST]
+        show.out.print(show.events([event for _, event in shown], entities=[entity for entity, _ in shown]))
         if len(events) > MOST:
             show.out.print(f"[dim]and {len(events) - MOST:,} less severe; --out writes all.[/]")
     for one in answers:

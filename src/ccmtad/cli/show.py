@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -91,21 +91,23 @@ def plain_table(*names: str, right: tuple[str, ...] = (), title: str | None = No
     return table
 
 
-def events(found: tuple[Event, ...], most: int = 50) -> Table:
-    """The events, in order of time; only the most severe where there are many."""
+def events(found: Sequence[Event], most: int = 50, entities: Sequence[str] = ()) -> Table:
+    """The events, numbered, in order of time, and only the most severe where there are many; or, of `entities`, in
+    their own order."""
     told = [column for column in EVENT_COLUMNS if column.title]
-    timed = bool(found) and found[0].start_time is not None
+    zones = sorted({event.zone or "UTC" for event in found if event.start_time is not None})
     titles = [
-        f"{column.title} ({found[0].zone or 'UTC'})" if timed and column.name == "start" else column.title
-        for column in told
+        f"{column.title} ({', '.join(zones)})" if zones and column.name == "start" else column.title for column in told
     ]
+    first = "entity" if entities else "#"
     right = ("#", *(title for title, column in zip(titles, told, strict=True) if column.number))
-    table = plain_table("#", *titles, right=right)
+    table = plain_table(first, *titles, right=right)
     for column in table.columns[:-1]:
         column.no_wrap = True  # times are never cut: the last column gives way
-    severe = sorted(range(len(found)), key=lambda i: -found[i].severity)[:most]
+    severe = range(len(found)) if entities else sorted(range(len(found)), key=lambda i: -found[i].severity)[:most]
     for i in sorted(severe):
-        table.add_row(str(i + 1), *(safe(column.text(found[i])) for column in told))
+        cells = (column.text(found[i]) for column in told)
+        table.add_row(safe(entities[i]) if entities else str(i + 1), *map(safe, cells))
     return table
 
 

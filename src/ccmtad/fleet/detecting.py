@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from .. import executors, suited
 from ..detector import Detector
 from ..errors import CcmtadError, FileError
-from ..results import plain
+from ..results import Event
 from ..tables import Reading
 from .entities import Entity, found
 from .notes import notes
@@ -26,14 +25,14 @@ class Found:
     alarms: int = 0  # rows in alarm
     health: str = "unknown"  # of its calibration
     advice: str = ""
-    events: tuple[dict[str, Any], ...] = ()  # as `detect --json` tells them
+    events: tuple[Event, ...] = ()
     error: str = ""  # why it could not be judged
     notes: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
         """The largest severity; 0 where there is no event."""
-        return max((event["severity"] for event in self.events), default=0.0)
+        return max((event.severity for event in self.events), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def detect_one(task: Task) -> Found:
             result = detector.detect(suited.for_a_model(detector.model_, entity.path, task.how))
             answer = replace(
                 answer, rows=len(result), alarms=int(result.alarm.sum()), health=result.health.state,
-                advice=result.health.advice, events=tuple(plain(event) for event in result.events),
+                advice=result.health.advice, events=result.events,
             )  # fmt: skip
         except CcmtadError as error:
             answer = replace(answer, error=str(error).replace(str(entity.path), entity.shown))

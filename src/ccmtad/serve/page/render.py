@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 from ... import __version__
 from ...errors import CcmtadError, StoreError
 from ...report.jinja import environment
+from ...results import EVENT_COLUMNS
 from ...wording import count, lasting, number
 from ..refusal import Refusal
 from .assets import address
@@ -96,7 +97,8 @@ def _keys(request: Request) -> bool:
 @cache
 def _templates() -> jinja2.Environment:
     made = environment(__package__, "templates")
-    made.globals.update(address=address, version=__version__, now=time.time, count=count)
+    sizes = [column for column in EVENT_COLUMNS if column.number]  # what an event is measured by
+    made.globals.update(address=address, version=__version__, now=time.time, count=count, sizes=sizes)
     made.filters.update(
         segment=_segment, number=number, when=_when, day=lambda stamp: stamp[:10], clock=lambda stamp: stamp[11:19],
         ago=_ago, seconds=_seconds,
