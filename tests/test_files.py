@@ -187,6 +187,15 @@ def test_a_well_sealed_file_with_a_wrong_content_is_refused(sealed: bytes, break
         model_file.loads(files.seal(model_file.MAGIC, model_file.VERSION, arrays, facts))
 
 
+def test_what_is_younger_than_a_file_it_did_without(sealed: bytes) -> None:
+    """A setting added later stands in no file of today: what is declared as the paper's is what such a file goes by."""
+    arrays, facts = files.open_sealed(sealed, model_file.MAGIC, model_file.VERSION, "model")
+    for name in ("blocks", "duration", "linear"):
+        del facts["settings"][name]
+    read = model_file.loads(files.seal(model_file.MAGIC, model_file.VERSION, arrays, facts))[0].settings
+    assert (read.blocks, read.duration, read.linear) == (1, 1, False)
+
+
 @pytest.mark.parametrize(
     "break_it",
     [

@@ -1,7 +1,7 @@
 """Settings are checked where they are made, and the message has the name, the rule and the value."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from ccmtad import Detector, SettingError, Settings
-from ccmtad.settings import PRESETS, Budget, signature
+from ccmtad.settings import LIVE_IN_0_2, PRESETS, Budget, _setting, signature
 
 BUDGET = (
     'budget must read like "1/10000 rows", "1/week" or "2/day" (units: second, minute, hour, day, week, month); got '
@@ -179,3 +179,13 @@ def test_only_the_centred_average_is_not_online() -> None:
     assert Settings().online
     assert Settings(smooth=50).online
     assert not Settings(smooth=50, smoothing="centred").online
+
+
+def test_a_setting_that_is_not_in_use_leaves_snapshots_as_they_were() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Later(Settings):
+        burst: int = _setting(6, None, "rows of a track that 0.2.0 did not have", paper=1)
+
+    assert Later(burst=1).live == Settings().live
+    assert Later().live == {**Settings().live, "burst": 6}
+    assert set(LIVE_IN_0_2) == set(Settings().live) == set(Settings(**asdict(Settings.of("paper"))).live)

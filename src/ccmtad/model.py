@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -115,9 +115,9 @@ class Model:
         event is no part of it."""
         if self.learnt_as is not None:
             return self.learnt_as.fingerprint
-        live = {one.name: getattr(self.settings, one.name) for one in fields(Settings) if one.metadata["live"]}
+        known = {"budget": None, "threshold": None, "alpha": None}  # the tracks say what came of them
         facts = {
-            "settings": {**live, "budget": None, "threshold": None, "alpha": None},  # the tracks say what came of them
+            "settings": {**self.settings.live, **known},
             "channels": self.channels,
             "period": self.period,
             "alpha": self.calibration.alpha,

@@ -10,7 +10,8 @@ from .calibrate import feedback
 from .errors import FileError
 from .files import digest, open_sealed, seal
 from .model import Model
-from .model_reading import SINCE_2, Reading
+from .model_reading import Reading
+from .settings import Settings
 
 __all__ = ["MAGIC", "VERSION", "dumps", "fingerprint_before_3", "loads"]
 
@@ -24,6 +25,7 @@ OF_VERSION_2 = (
     "validation", "smooth", "smoothing", "combine", "persistence", "patience", "reset", "alpha", "threshold", "budget",
     "tail", "settle", "drift", "accept", "duration", "cooldown", "hold", "gap", "seed", "device",
 )  # fmt: skip
+SINCE_VERSION_1 = ("persistence", "settle", "drift", "accept", "duration", "cooldown")
 
 
 def dumps(model: Model, extra: dict[str, Any] | None = None) -> bytes:
@@ -41,10 +43,11 @@ def fingerprint_before_3(model: Model) -> str:
     """What versions 1 and 2 called the fingerprint of a model: the checksum of the whole file without its extra."""
     model = model if model.learnt_as is None else model.learnt_as
     settings = {name: getattr(model.settings, name) for name in OF_VERSION_2}
-    facts, version = _facts(model), 2
-    if all(settings[name] == off for name, off in SINCE_2.items()) and model.calibration.support is None:
+    facts, version, without = _facts(model), 2, Settings.of("paper")
+    used = [name for name in SINCE_VERSION_1 if settings[name] != getattr(without, name)]
+    if not used and model.calibration.support is None:
         # There was nothing in it that version 1 could not say.
-        settings, version = {name: value for name, value in settings.items() if name not in SINCE_2}, 1
+        settings, version = {name: value for name, value in settings.items() if name not in SINCE_VERSION_1}, 1
         facts = {name: value for name, value in facts.items() if name not in ("scales", "support")}
     return digest(seal(MAGIC, version, _arrays(model), {**facts, "settings": settings, "extra": {}}))
 

@@ -30,12 +30,8 @@ from .settings import Settings
 from .tables import reading
 from .wording import got, is_text
 
-__all__ = ["SINCE_2", "Reading", "epochs"]
+__all__ = ["Reading", "epochs"]
 
-# What version 1 did not have, and did without.
-SINCE_2 = {"persistence": 1, "settle": 0, "drift": 0.0, "accept": 0, "duration": 1, "cooldown": 0}
-# What version 2 did not have.
-SINCE_3 = {"linear": False, "extremes": False, "signals": False, "unlike": False}
 LARGEST_WEIGHT = 1e100  # of a guess: sums of clipped rows stay finite
 FINEST, LARGEST = 1e-300, 1e300  # sizes that can be divided by, and squared roots of
 
@@ -51,7 +47,7 @@ class Reading:
     what: str  # it is, in messages
 
     def model(self) -> Model:
-        settings = Settings.of(**{**SINCE_2, **SINCE_3, **self.facts["settings"]})
+        settings = Settings.of("paper", **self.facts["settings"])  # what is younger than the file, it did without
         self._check(settings.mixers <= len(self.arrays), "weights for every mixer", settings.mixers)
         channels, clusters = self._channels(), self._clusters()
         self._check(len(clusters.label) == len(channels), "a cluster for every channel", len(clusters.label))

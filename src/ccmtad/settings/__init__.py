@@ -31,11 +31,20 @@ REMEMBERED = 100_000  # rows that a stream may have to keep
 
 SAME = object()
 
+# In every fingerprint of a model, whatever they are: snapshots know their model by it. Settings added since count only
+# where they are in use, so that a release with one more reads the snapshots of the release before.
+LIVE_IN_0_2 = (
+    "budget", "threshold", "window", "width", "smooth", "duration", "cooldown", "hold", "gap", "expansion", "mixers",
+    "temporal_mixer", "causal_mask", "embedding_mixer", "smoothing", "linear", "combine", "persistence", "patience",
+    "reset", "extremes", "signals", "unlike", "alpha", "tail", "settle", "drift", "accept",
+)  # fmt: skip
+
 
 def _setting(
     default: Any, rule: Rule | None, means: str, *, study: bool = False, paper: Any = SAME, live: bool = True
 ) -> Any:
-    """One declaration. `paper` is the paper preset's value; `live` says whether the state of a stream depends on it."""
+    """One declaration. `paper` is the paper preset's value, and what model files that do not know the setting went by;
+    `live` says whether the state of a stream depends on it."""
     facts = {"rule": rule, "means": means, "study": study, "live": live}
     return field(default=default, metadata=facts if paper is SAME else {**facts, "paper": paper})
 
@@ -258,6 +267,16 @@ class Settings:
         elif change.keys() & set(ADAPTING):
             del kept["adapt"]  # it follows from them
         return type(self)(**{**kept, **change})
+
+    @property
+    def live(self) -> dict[str, Any]:
+        """What the state of a stream depends on."""
+        live = {}
+        for one in fields(self):
+            value, without = getattr(self, one.name), one.metadata.get("paper", one.default)
+            if one.metadata["live"] and (one.name in LIVE_IN_0_2 or value != without):
+                live[one.name] = value
+        return live
 
     @property
     def hold_rows(self) -> int:
