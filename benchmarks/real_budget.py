@@ -1,4 +1,4 @@
-"""Does the budget hold on real rows? `python benchmarks/real_budget.py DATA [OTHER [JOBS]]` (forty minutes of a core or more).
+"""Does the budget hold on real rows? `python benchmarks/real_budget.py DATA [OTHER [JOBS]]` (an hour of a core).
 
 Every entity of MSL, SMAP, SMD and JumpStarter is fitted on its training rows and asked at several budgets: false events
 in 10,000 rows of its test series that no label is on, and the labelled stretches found. Beside it another checkout (a
