@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 CANDIDATES = 5
-OF_THEIR_OWN = 0.5  # share of the blame
+OF_THEIR_OWN = 0.50001  # share of the blame: with one such channel, no other comes before it
 FARTHEST = 1e100  # times its limit: squares of it can be added
 
 

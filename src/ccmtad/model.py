@@ -88,7 +88,7 @@ class Model:
             "clusters": self.clusters.label,
             "combiner.unit": self.combiner.unit,
             **{reference_name(i): track.reference for i, track in enumerate(tracks)},
-            **({} if self.tails is None else {f"tails.{name}": array for name, array in vars(self.tails).items()}),
+            **({} if self.tails is None else self.tails.arrays),
             **({} if self.guess is None else {f"guess.{name}": array for name, array in vars(self.guess).items()}),
         }
 
@@ -131,7 +131,8 @@ class Model:
 
     @cached_property
     def limits(self) -> NDArray[np.float64]:
-        """(limits, channels): how far is too far, and how long too long."""
+        """(limits, channels): how far is too far, and how long too long; with three rows more where a channel is a
+        switch."""
         tails = nothing(len(self.channels)) if self.tails is None else self.tails
         return tails.limits(self.settings.rows_per_alarm(self.period) / SMALL_SHARE)
 

@@ -2,7 +2,7 @@
 size is checked against the arrays that are there before anything is made of that size.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,8 @@ class Reading:
             feedback=self._feedback(),
             reading=self._reading(),
         )
-        self._check(bool((model.limits[1:] > 0.0).all()), "limits above 0", model.limits[1:])
+        limits = model.limits[1 : len(LIMITS)]
+        self._check(bool((limits > 0.0).all()), "limits above 0", limits)
         return model
 
     def _weights(self, shape: Architecture) -> dict[str, NDArray[np.float32]]:
@@ -89,16 +90,28 @@ class Reading:
     def _tails(self, channels: int) -> Tails | None:
         if "tails.middle" not in self.arrays:
             return None
-        parts = {}
-        for one in fields(Tails):
-            name = f"tails.{one.name}"
-            shape = (channels,) if one.name == "middle" else (len(LIMITS) - 1, channels)
+        parts = []
+        for part in ("middle", "start", "shape", "strength", "least", "most"):
+            name = f"tails.{part}"
+            shape = (channels,) if part == "middle" else (len(LIMITS) - 1, channels)
             array = self._shaped(name, shape, np.float64)
-            free = one.name in ("middle", "strength")
+            free = part in ("middle", "strength")
             self._check(not np.isnan(array).any() and bool((array >= 0).all() or free), f"numbers in {name}", array)
             self._check(not free or bool(np.isfinite(array).all()), f"finite numbers in {name}", array)
-            parts[one.name] = array
-        return Tails(**parts)
+            parts.append(array)
+        return replace(Tails(*parts), switch=self._switch(channels))
+
+    def _switch(self, channels: int) -> Floats | None:
+        """None where no channel is a switch, and in older files."""
+        if "tails.switch" not in self.arrays:
+            return None
+        switch = self._shaped("tails.switch", (2, channels), np.float64)
+        known = ~np.isnan(switch)
+        self._check(bool((known[0] == known[1]).all()), "both numbers of each switch in tails.switch", switch)
+        low, gap = switch[:, known[0]]
+        sound = bool((np.abs(low) <= LARGEST).all() and (gap >= FINEST).all() and (gap <= LARGEST).all())
+        self._check(sound, "numbers in tails.switch, gaps above 0", switch)
+        return switch
 
     def _guess(self, channels: int) -> Guess | None:
         if "guess.weight" not in self.arrays:

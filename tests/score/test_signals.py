@@ -36,14 +36,17 @@ def detector() -> Detector:
 
 @given(
     st.lists(
-        st.lists(st.sampled_from([0.0, 0.0, 0.5, 3.0, -40.0, 1e300, math.nan, math.inf]), min_size=3, max_size=3),
+        st.lists(st.sampled_from([0.0, 0.0, 0.5, 0.51, 3.0, -40.0, 1e300, math.nan, math.inf]), min_size=3, max_size=3),
         min_size=1,
         max_size=60,
     ),
     st.booleans(),
+    st.booleans(),
 )
-def test_with_and_without_a_loop_the_same_is_sensed(rows: list[list[float]], starts: bool) -> None:
+def test_with_and_without_a_loop_the_same_is_sensed(rows: list[list[float]], starts: bool, switches: bool) -> None:
     limits = np.ones((8, 3)) * [[0.0], [2.0], [2.0], [1.0], [np.inf], [np.inf], [3.0], [4.0]]
+    if switches:
+        limits = np.vstack([limits, [[0.0, 0.0, 0.0], [0.5, 1.0, 1e-5], [0.05, np.inf, 0.05]]])
     limits[STEP, 2] = np.inf
     one, other = Signals.fresh(1, 3, False), Signals.fresh(1, 3, False)
     for t, values in enumerate(rows):

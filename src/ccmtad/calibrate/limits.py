@@ -5,6 +5,9 @@ a channel is from what the others tell, rows missing, rows standing still), at t
 interval, and followed to where the budget allows one in so many rows. A tail says little about what was never seen: a
 value two whole ranges outside everything seen is too far whatever it says, and so is a standstill three times as long
 as the longest.
+
+A switch is a channel that has only ever taken two values, and gone from one to the other a few times: anything else is
+too far, whatever the budget, but for whole steps further up, which a count may take: of those the tail says.
 """
 
 from dataclasses import dataclass, replace
@@ -32,6 +35,8 @@ SHORTEST_STANDSTILL = 24.0  # rows that are never too long
 FEWEST_RUNS = 2 * FEWEST_IN_TAIL  # standstills of a channel, or it has moved too seldom to tell
 ROWS_PER_ALARM = 10_000.0  # where a threshold is given, and no budget counts
 FURTHEST = 600.0  # exponent
+FEWEST_CHANGES = 4  # of a switch
+OFF_LEVEL = 0.05  # of the gap between the two values of a switch: nearer is one of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,12 @@ class Tails:
     strength: Floats
     least: Floats  # no limit is below
     most: Floats  # nor above
+    switch: Floats | None = None  # (2, channels) a switch's lower value, and the gap above it; NaN of others
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """By name, as they are kept in a model file."""
+        return {f"tails.{name}": array for name, array in vars(self).items() if array is not None}
 
     def limits(self, rows_per_alarm: float) -> Floats:
         """(limits, channels): each test has its share of one false alarm in so many rows."""
@@ -56,7 +67,12 @@ class Tails:
             with np.errstate(over="ignore", invalid="ignore"):
                 reach = np.clip((wanted - self.strength[lines]) * self.shape[lines], 0.0, FURTHEST)
                 found[lines] = np.where(known, self.start[lines] * np.exp(reach), np.inf)
-        return np.vstack([self.middle, np.minimum(np.maximum(found, self.least), self.most)])
+        table: Floats = np.vstack([self.middle, np.minimum(np.maximum(found, self.least), self.most)])
+        if self.switch is None:
+            return table
+        known, (low, gap) = ~np.isnan(self.switch[0]), self.switch
+        levels = np.where(known, low, 0.0), np.where(known, gap, 1.0), np.where(known, OFF_LEVEL, np.inf)
+        return np.vstack([table, *levels])
 
     @classmethod
     def learn(
@@ -71,11 +87,13 @@ class Tails:
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         middle, span = np.nanmedian(values, axis=0), high - low
         moves = span > 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        made = {test: [_NEVER] * values.shape[1] for test in TESTS}
+        made, switch = {test: [_NEVER] * values.shape[1] for test in TESTS}, np.full((2, values.shape[1]), np.nan)
         for c in range(values.shape[1]):
             column = values[:, c]
             there = column[~np.isnan(column)]
             if extremes and moves[c]:
+                if _switches(there):
+                    switch[:, c] = low[c], span[c]
                 outside = RANGES_OUTSIDE * span[c]
                 steps = np.abs(np.diff(column))
                 steps = steps[~np.isnan(steps)]
@@ -93,7 +111,8 @@ class Tails:
                 if moves[c]:
                     made["still"][c] = _standstill(there)
         table = [[[one[i] for one in made[test]] for test in TESTS] for i in range(5)]
-        return cls(middle, *(np.array(part) for part in table))
+        tails = cls(middle, *(np.array(part) for part in table))
+        return tails if np.isnan(switch).all() else replace(tails, switch=switch)
 
     def rescaled(self, ratio: Floats) -> "Tails":
         """As they are for values that are scaled otherwise: those of scaled ones become so many times as large."""
@@ -112,7 +131,12 @@ class Tails:
         )
         least = np.maximum(self.least, other.least)
         most = np.where(told, np.maximum(self.most, other.most), self.most)
-        return Tails(self.middle, start, shape, strength, least, most)
+        switch = self.switch
+        if switch is not None:
+            moved = told[TESTS.index("above")] | told[TESTS.index("below")]
+            same = switch == (np.full(switch.shape, np.nan) if other.switch is None else other.switch)
+            switch = np.where(moved & ~same.all(axis=0), np.nan, switch)
+        return Tails(self.middle, start, shape, strength, least, most, switch)
 
 
 _NEVER = (np.inf, 1.0, 0.0, 0.0, np.inf)
@@ -139,6 +163,15 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
     mean = float((np.log(np.maximum(ordered[-count:], start)) - np.log(start)).mean())
     shape = max(mean * count / float(gammaincinv(count, 1 - CONFIDENCE)), LIGHTEST[test])
     return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most
+
+
+def _switches(values: Floats) -> bool:
+    """Whether these are two values and no more, that follow each other often enough to tell."""
+    changes = np.flatnonzero(values[1:] != values[:-1])
+    if len(changes) < FEWEST_CHANGES:
+        return False
+    one, other = values[0], values[changes[0] + 1]
+    return bool(((values == one) | (values == other)).all())
 
 
 def _standstill(values: Floats) -> tuple[float, float, float, float, float]:

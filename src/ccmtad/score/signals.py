@@ -20,10 +20,10 @@ from ..record import NEVER, Layout, Records
 from .events import FINAL, NONE, OPENED, UPDATED
 
 __all__ = [
-    "ABOVE", "ASTRAY", "BELOW", "BLAME", "CONDITION", "ERROR", "FAR_ASTRAY", "GONE_LIMIT", "KINDS", "KNOWN_VALUE",
-    "LAST", "LATELY", "LIMITS", "LOST", "MIDDLE", "OFF", "OWN", "STEP", "STILL_LIMIT", "STOOD", "STRAYED", "TO_BLAME",
-    "UNLIKE", "Signals", "beyond", "beyond_at_once", "beyond_its_own", "conditions", "forget", "possible", "sense",
-    "sense_at_once", "unlike",
+    "ABOVE", "ASTRAY", "BELOW", "BLAME", "CONDITION", "ERROR", "FAR_ASTRAY", "GAP", "GONE_LIMIT", "KINDS",
+    "KNOWN_VALUE", "LAST", "LATELY", "LEEWAY", "LEVEL", "LIMITS", "LOST", "MIDDLE", "OFF", "OWN", "STEP", "STILL_LIMIT",
+    "STOOD", "STRAYED", "TO_BLAME", "UNLIKE", "Signals", "beyond", "beyond_at_once", "beyond_its_own", "conditions",
+    "forget", "off_level", "possible", "sense", "sense_at_once", "unlike",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -35,6 +35,9 @@ LOST, FROZEN, UNLIKE = range(3)
 # Rows of the table of limits: where the middle of a channel is, and how far is too far, or how long too long.
 LIMITS = ("middle", "above", "below", "step", "error", "astray", "lost", "still")
 MIDDLE, ABOVE, BELOW, STEP, ERROR, ASTRAY, GONE_LIMIT, STILL_LIMIT = range(8)
+# Of a switch: its lower value, how far the other is above it, and how far off, in shares of that, is too far. The table
+# has these rows where there is one.
+LEVEL, GAP, LEEWAY = range(8, 11)
 # What is remembered of each channel: counts of rows, since which row and time, and numbers.
 GONE, SAME, FAR_VALUE, FAR_STEP, FAR_ERROR, FAR_ASTRAY = range(6)
 GONE_ROW, SAME_ROW, GONE_TIME, SAME_TIME = range(4)
@@ -131,6 +134,14 @@ def beyond_its_own(counts: Any, traces: Any, test: int, c: int, ratio: float, ro
     return far
 
 
+@kernel
+def off_level(value: Any, low: Any, gap: Any) -> Any:
+    """How far a value is, in shares of the gap between the two that a switch takes, from either, or from what would
+    follow further up if it were a count."""
+    place = min(max((value - low) / gap, -FARTHEST), FARTHEST)
+    return abs(place - max(np.floor(place + 0.5), 0.0))
+
+
 @hot_kernel
 def sense(
     values: Any, counts: Any, since: Any, traces: Any, limits: Any, row: int, met: int, time: int
@@ -181,8 +192,10 @@ def _sense_each(
             counts[FAR_STEP, c] = 0
         counts[GONE, c] = 0
         away = value - limits[MIDDLE, c]
-        if away > limits[ABOVE, c] or -away > limits[BELOW, c]:
-            ratio = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
+        ratio = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
+        if len(limits) > LEEWAY:
+            ratio = max(ratio, off_level(value, limits[LEVEL, c], limits[GAP, c]) / limits[LEEWAY, c])
+        if ratio > 1.0:
             farthest = max(farthest, beyond_its_own(counts, traces, FAR_VALUE, c, ratio, met))
         else:
             counts[FAR_VALUE, c] = 0
@@ -199,6 +212,9 @@ def _as_usual(values: Any, counts: Any, traces: Any, limits: Any) -> bool:
         away, still = value - limits[MIDDLE, c], (same + 1.0 if value == last else same * NOTICED)
         usual &= (abs(value) < math.inf) & (counts[GONE, c] == 0) & (still <= limits[STILL_LIMIT, c])
         usual &= (away <= limits[ABOVE, c]) & (-away <= limits[BELOW, c]) & (abs(value - last) <= limits[STEP, c])
+    if len(limits) > LEEWAY:
+        for c in range(len(values)):
+            usual &= off_level(values[c], limits[LEVEL, c], limits[GAP, c]) <= limits[LEEWAY, c]
     return usual
 
 
@@ -234,12 +250,14 @@ def sense_at_once(
     there, last, same, number = np.isfinite(values), traces[LAST], counts[SAME], len(values)
     step, away = np.abs(values - last), values - limits[MIDDLE]
     usual = (step <= limits[STEP]) & (away <= limits[ABOVE]) & (-away <= limits[BELOW]) & there
+    if len(limits) > LEEWAY:
+        usual &= _off_levels(values, limits) <= 1.0
     traces[STRAYED : OWN + 1] = 0.0
     if count_nonzero(usual) == number and not count_nonzero(counts[GONE]):
         farthest, lost = 0.0, 0
         counts[FAR_VALUE : FAR_STEP + 1] = 0
     else:
-        farthest, lost = _unusual(there, step, away, counts, since, traces, limits, row, met, time)
+        farthest, lost = _unusual(values, there, step, counts, since, traces, limits, row, met, time)
     moved = there & (values != last)
     long = same * NOTICED > limits[STILL_LIMIT]
     if count_nonzero(long):
@@ -257,8 +275,15 @@ def sense_at_once(
     return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, met) for c in still)
 
 
+def _off_levels(values: Floats, limits: Floats) -> Floats:
+    """How many times as far off as a switch may be."""
+    place = np.clip((values - limits[LEVEL]) / limits[GAP], -FARTHEST, FARTHEST)
+    off: Floats = np.abs(place - np.maximum(np.floor(place + 0.5), 0.0)) / limits[LEEWAY]
+    return off
+
+
 def _unusual(
-    there: Bools, step: Floats, away: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int,
+    values: Floats, there: Bools, step: Floats, counts: Ints, since: Ints, traces: Floats, limits: Floats, row: int,
     met: int, time: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Where a channel is missing, or is back, or is beyond a limit: how far the farthest is, how many are lost."""
@@ -268,8 +293,11 @@ def _unusual(
     since[GONE_ROW][begins] = row
     since[GONE_TIME][begins] = time
     gone[:] = np.where(there, 0, gone + 1)
-    limit = np.where(away > 0.0, limits[ABOVE], limits[BELOW])
-    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, np.abs(away), limit, there, met))
+    away = values - limits[MIDDLE]
+    ratio = np.abs(away) / np.where(away > 0.0, limits[ABOVE], limits[BELOW])
+    if len(limits) > LEEWAY:
+        ratio = np.maximum(ratio, _off_levels(values, limits))
+    farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, ratio, np.ones(len(ratio)), there, met))
     return farthest, int((gone > limits[GONE_LIMIT]).sum())
 
 
