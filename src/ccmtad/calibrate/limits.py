@@ -6,8 +6,8 @@ interval, and followed to where the budget allows one in so many rows. A tail sa
 value two whole ranges outside everything seen is too far whatever it says, and so is a standstill three times as long
 as the longest.
 
-A switch is a channel that has only ever taken two values, and gone from one to the other a few times: anything else is
-too far, whatever the budget, but for whole steps further up, which a count may take: of those the tail says.
+A switch is a channel that has only ever taken two values, and gone from one to the other time and again: what is not a
+whole number of such steps away is too far, whatever the budget. Whole steps are left to the tail: it may be a count.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ SHORTEST_STANDSTILL = 24.0  # rows that are never too long
 FEWEST_RUNS = 2 * FEWEST_IN_TAIL  # standstills of a channel, or it has moved too seldom to tell
 ROWS_PER_ALARM = 10_000.0  # where a threshold is given, and no budget counts
 FURTHEST = 600.0  # exponent
-FEWEST_CHANGES = 4  # of a switch
+FEWEST_CHANGES = 10  # of a switch: a rate that was seen to be above 0 twice is none
 OFF_LEVEL = 0.05  # of the gap between the two values of a switch: nearer is one of them
 
 

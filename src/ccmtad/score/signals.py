@@ -136,10 +136,10 @@ def beyond_its_own(counts: Any, traces: Any, test: int, c: int, ratio: float, ro
 
 @kernel
 def off_level(value: Any, low: Any, gap: Any) -> Any:
-    """How far a value is, in shares of the gap between the two that a switch takes, from either, or from what would
-    follow further up if it were a count."""
+    """How far a value is, in shares of the gap between the two that a switch takes, from either, or from whole steps
+    beyond: a count, or a sensor of few digits, may take those."""
     place = min(max((value - low) / gap, -FARTHEST), FARTHEST)
-    return abs(place - max(np.floor(place + 0.5), 0.0))
+    return abs(place - np.floor(place + 0.5))
 
 
 @hot_kernel
@@ -278,7 +278,7 @@ def sense_at_once(
 def _off_levels(values: Floats, limits: Floats) -> Floats:
     """How many times as far off as a switch may be."""
     place = np.clip((values - limits[LEVEL]) / limits[GAP], -FARTHEST, FARTHEST)
-    off: Floats = np.abs(place - np.maximum(np.floor(place + 0.5), 0.0)) / limits[LEEWAY]
+    off: Floats = np.abs(place - np.floor(place + 0.5)) / limits[LEEWAY]
     return off
 
 
