@@ -58,7 +58,7 @@ def put_back(
     shares = _share_of_error(model, engine, rows, expected, lasted, error, present)
     mine = _of_their_own(model, own)
     total = mine.sum(axis=1, keepdims=True)
-    for i in np.flatnonzero(total).tolist():
+    for i in np.flatnonzero(total[:, 0] > 0.0).tolist():
         beyond, share = mine[i] / total[i], shares[i]
         share[:] = OF_THEIR_OWN * beyond + (1.0 - OF_THEIR_OWN) * share if share.any() else beyond
     return shares

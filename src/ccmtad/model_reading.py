@@ -102,15 +102,15 @@ class Reading:
         return replace(Tails(*parts), switch=self._switch(channels))
 
     def _switch(self, channels: int) -> Floats | None:
-        """None where no channel is a switch, and in older files."""
+        """None in older files."""
         if "tails.switch" not in self.arrays:
             return None
-        switch = self._shaped("tails.switch", (2, channels), np.float64)
+        switch = self._shaped("tails.switch", (3, channels), np.float64)
         known = ~np.isnan(switch)
-        self._check(bool((known[0] == known[1]).all()), "both numbers of each switch in tails.switch", switch)
-        low, gap = switch[:, known[0]]
-        sound = bool((np.abs(low) <= LARGEST).all() and (gap >= FINEST).all() and (gap <= LARGEST).all())
-        self._check(sound, "numbers in tails.switch, gaps above 0", switch)
+        self._check(bool((known == known[0]).all()), "all three numbers of a channel in tails.switch", switch)
+        low, gap, changes = switch[:, known[0]]
+        sound = (np.abs(low) <= LARGEST) & (gap >= FINEST) & (gap <= LARGEST) & (changes >= 0.0) & (changes <= LARGEST)
+        self._check(bool(sound.all()), "numbers in tails.switch, gaps above 0", switch)
         return switch
 
     def _guess(self, channels: int) -> Guess | None:

@@ -1,5 +1,6 @@
 """Channels that only ever take two values: a third is too far."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ccmtad import Detector, FileError, files, model_file
 from ccmtad.calibrate.limits import Tails
 from ccmtad.score import signals
-from ccmtad.score.signals import GAP, LEVEL
+from ccmtad.score.signals import GAP, LEEWAY, LEVEL, STEP
 
 Floats = NDArray[np.float64]
 
@@ -35,15 +36,13 @@ def test_who_has_only_ever_taken_two_values_and_changed_a_few_times_is_a_switch(
     values[400:420, 0] = np.nan
     there = ~np.isnan(values)
     tails = Tails.learn(values, np.ones(values.shape), there, 24, extremes=True, signals=True)
-    assert tails.switch is not None
-    np.testing.assert_array_equal(tails.switch[:, :2], [[0.0, 3.0], [1.0, 2.0]])
-    assert np.isnan(tails.switch[:, 2:]).all()
     limits = tails.limits(1e4)
+    np.testing.assert_array_equal(limits[[LEVEL, GAP, LEEWAY], :2], [[0.0, 3.0], [1.0, 2.0], [0.05, 0.05]])
+    assert np.isinf(limits[LEEWAY, 2:]).all()
     assert signals.off_level(3.1, limits[LEVEL, 1], limits[GAP, 1]) == pytest.approx(0.05)
     for step in (7.0, 1.0, -3.0):
         assert signals.off_level(step, limits[LEVEL, 1], limits[GAP, 1]) == 0.0
     without = Tails.learn(values[:, 2:], np.ones((1_000, 4)), there[:, 2:], 24, extremes=True, signals=True)
-    assert without.switch is None
     assert len(without.limits(1e4)) == len(signals.LIMITS)
 
 
@@ -59,13 +58,16 @@ def test_a_switch_that_takes_a_third_value_alarms_on_that_row(of_a_switch: Detec
     assert [stream.update(row).alarm for row in recent] == found.alarm.tolist()
 
 
-def test_a_switch_may_be_told_to_be_none(of_a_switch: Detector, tmp_path: Path) -> None:
+@pytest.mark.parametrize("values", [[0.4], [0.7, 0.0, 0.0, 0.0, 0.0, 0.0]])  # a blip, and a valve on its way
+def test_a_switch_may_be_told_to_be_none(of_a_switch: Detector, tmp_path: Path, values: list[float]) -> None:
     of_a_switch.save(tmp_path / "model.ccm")
     detector = Detector.load(tmp_path / "model.ccm")
     recent = switched(1_000, seed=1)
-    recent[650, 1] = 0.4
+    recent[650 : 650 + len(values), 1] = values
     (event,) = (event for event in detector.detect(recent).events if event.alarm == 650)
+    steps = detector.model_.heeding.limits[STEP, 1]
     detector.dismiss(event)
+    assert detector.model_.heeding.limits[STEP, 1] < 2.0 * steps
     later = switched(1_000, seed=1)
     later[800, 1] = 0.6
     assert not detector.detect(recent).alarm[650]
@@ -84,16 +86,31 @@ def test_new_normal_rows_say_whether_it_is_a_switch_still() -> None:
         return Tails.learn(values, np.ones(values.shape), there, 24, extremes=True, signals=True)
 
     switch, constant, three = learn(values), learn(0.0 * values), learn((rows // 50 % 3).astype(np.float64)[:, None])
-    for new, still in ((switch, True), (constant, True), (three, False), (learn(2.0 * values), False)):
-        both = switch.over(new).switch
-        assert both is not None
-        assert np.isnan(both).any() != still
+    few, older = learn(values[:200]), replace(switch, switch=None)
+    others = (
+        (switch, True),
+        (constant, True),
+        (few, True),
+        (older, True),
+        (three, False),
+        (learn(2.0 * values), False),
+    )
+    for new, still in others:
+        limits = switch.over(new).limits(1e4)
+        assert (len(limits) > LEEWAY and np.isfinite(limits[LEEWAY, 0])) == still
+    assert len(older.over(switch).limits(1e4)) == len(signals.LIMITS)
+    assert len(few.limits(1e4)) == len(signals.LIMITS)
 
 
 def test_a_switch_in_a_file_must_be_one(of_a_switch: Detector, tmp_path: Path) -> None:
     of_a_switch.save(tmp_path / "model.ccm")
     arrays, facts = files.open_sealed((tmp_path / "model.ccm").read_bytes(), model_file.MAGIC, 3, "model")
-    for wrong in (np.zeros((2, 3)), np.full((2, 3), np.inf), np.array([[0.0, 0.0, 0.0], [1.0, np.nan, 1.0]])):
+    for wrong in (
+        np.zeros((3, 3)),
+        np.full((3, 3), np.inf),
+        np.ones((2, 3)),
+        np.array([[0.0] * 3, [1.0, np.nan, 1.0], [9.0] * 3]),
+    ):
         spoilt = files.seal(model_file.MAGIC, 3, {**arrays, "tails.switch": wrong}, facts)
-        with pytest.raises(FileError, match="model must hold .* tails.switch"):
+        with pytest.raises(FileError, match="model must hold .*tails.switch"):
             model_file.loads(spoilt)

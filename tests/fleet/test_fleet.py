@@ -4,13 +4,15 @@ import json
 import os
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ccmtad import Detector, FileError, InputError, SettingError, fleet
+from ccmtad import Detector, Event, FileError, InputError, SettingError, fleet
+from ccmtad.cli import show
 from ccmtad.executors import find
 from ccmtad.fleet.manifest import NAME
 from ccmtad.tables import Reading, load, read
@@ -238,3 +240,14 @@ def test_a_fleet_fitted_together_is_the_fleet_fitted_apart(history: Path, tmp_pa
             assert len(stack.validation_losses_) == len(alone.validation_losses_)
             for name, weight in alone.model_.weights.items():
                 np.testing.assert_allclose(stack.model_.weights[name], weight, rtol=1e-2, atol=1e-3, err_msg=name)
+
+
+def test_events_of_several_zones_are_told_by_one_clock() -> None:
+    noon = np.datetime64("2026-03-01T12:00:00", "ns")
+    one = Event(3, 3, 4, 2.0, ("a",), (1.0,), (), noon, noon, noon)
+    table = show.events([replace(one, zone=zone) for zone in ("Europe/Berlin", "Asia/Tokyo")], entities=["x", "y"])
+    assert [str(column.header) for column in table.columns][:2] == ["entity", "start (UTC)"]
+    assert set(table.columns[1].cells) == {"2026-03-01 12:00:00"}
+    alone = show.events([replace(one, zone="Asia/Tokyo")], entities=["y"])
+    assert str(alone.columns[1].header) == "start (Asia/Tokyo)"
+    assert set(alone.columns[1].cells) == {"2026-03-01 21:00:00"}

@@ -14,21 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..score.combine import LARGEST_LOSS, Combiner
-from ..score.signals import (
-    ABOVE,
-    ASTRAY,
-    BELOW,
-    ERROR,
-    GAP,
-    GONE_LIMIT,
-    KINDS,
-    LEEWAY,
-    LEVEL,
-    MIDDLE,
-    STEP,
-    STILL_LIMIT,
-    off_level,
-)  # fmt: skip
+from ..score.signals import ABOVE, ASTRAY, BELOW, ERROR, GONE_LIMIT, KINDS, LEEWAY, MIDDLE, STEP, STILL_LIMIT
 from ..score.step import Rise
 from ..wording import got, is_text
 from .calibration import Calibration
@@ -117,6 +103,8 @@ def milder(
                 limits[ASTRAY, c] = max(limits[ASTRAY, c], ROOM * off * SCALED_RANGE)
             if jump is not None:
                 limits[STEP, c] = max(limits[STEP, c], ROOM * jump)
+                if len(limits) > LEEWAY:
+                    limits[LEEWAY, c] = np.inf  # it was beyond a limit of its own: no switch any more
             if one.kind in (LOST, FROZEN):
                 line = GONE_LIMIT if one.kind == LOST else STILL_LIMIT
                 limits[line, c] = max(limits[line, c], usual[line, c] * max(ROOM * one.severity, 1.0))
@@ -135,8 +123,6 @@ def milder(
                     if usual[side, c] < abs(away) and np.isfinite(usual[other, c]):
                         step = max(step, abs(away) + float(usual[other, c]))  # from anywhere normal to there
                     limits[side, c] = max(limits[side, c], ROOM * abs(away))
-                    if len(limits) > LEEWAY and off_level(value, limits[LEVEL, c], limits[GAP, c]) > limits[LEEWAY, c]:
-                        limits[LEEWAY, c] = np.inf  # no switch any more
                     limits[STEP, c] = max(limits[STEP, c], ROOM * step)
     return replace(combiner, unit=unit), replace(calibration, unlike=unlike), limits
 

@@ -49,7 +49,9 @@ class Tails:
     strength: Floats
     least: Floats  # no limit is below
     most: Floats  # nor above
-    switch: Floats | None = None  # (2, channels) a switch's lower value, and the gap above it; NaN of others
+    # (3, channels) of those that took two values: the lower one, the gap above it, how often it changed; NaN of others.
+    # None: nobody looked, as in older files.
+    switch: Floats | None = None
 
     @property
     def arrays(self) -> dict[str, Floats]:
@@ -68,9 +70,10 @@ class Tails:
                 reach = np.clip((wanted - self.strength[lines]) * self.shape[lines], 0.0, FURTHEST)
                 found[lines] = np.where(known, self.start[lines] * np.exp(reach), np.inf)
         table: Floats = np.vstack([self.middle, np.minimum(np.maximum(found, self.least), self.most)])
-        if self.switch is None:
+        if self.switch is None or not (self.switch[2] >= FEWEST_CHANGES).any():
             return table
-        known, (low, gap) = ~np.isnan(self.switch[0]), self.switch
+        low, gap, changes = self.switch
+        known = changes >= FEWEST_CHANGES
         levels = np.where(known, low, 0.0), np.where(known, gap, 1.0), np.where(known, OFF_LEVEL, np.inf)
         return np.vstack([table, *levels])
 
@@ -87,13 +90,13 @@ class Tails:
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         middle, span = np.nanmedian(values, axis=0), high - low
         moves = span > 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        made, switch = {test: [_NEVER] * values.shape[1] for test in TESTS}, np.full((2, values.shape[1]), np.nan)
+        made, switch = {test: [_NEVER] * values.shape[1] for test in TESTS}, np.full((3, values.shape[1]), np.nan)
         for c in range(values.shape[1]):
             column = values[:, c]
             there = column[~np.isnan(column)]
             if extremes and moves[c]:
-                if _switches(there):
-                    switch[:, c] = low[c], span[c]
+                if ((there == low[c]) | (there == high[c])).all():
+                    switch[:, c] = low[c], span[c], np.count_nonzero(there[1:] != there[:-1])
                 outside = RANGES_OUTSIDE * span[c]
                 steps = np.abs(np.diff(column))
                 steps = steps[~np.isnan(steps)]
@@ -111,8 +114,7 @@ class Tails:
                 if moves[c]:
                     made["still"][c] = _standstill(there)
         table = [[[one[i] for one in made[test]] for test in TESTS] for i in range(5)]
-        tails = cls(middle, *(np.array(part) for part in table))
-        return tails if np.isnan(switch).all() else replace(tails, switch=switch)
+        return replace(cls(middle, *(np.array(part) for part in table)), switch=switch)
 
     def rescaled(self, ratio: Floats) -> "Tails":
         """As they are for values that are scaled otherwise: those of scaled ones become so many times as large."""
@@ -132,10 +134,10 @@ class Tails:
         least = np.maximum(self.least, other.least)
         most = np.where(told, np.maximum(self.most, other.most), self.most)
         switch = self.switch
-        if switch is not None:
+        if switch is not None and other.switch is not None:
             moved = told[TESTS.index("above")] | told[TESTS.index("below")]
-            same = switch == (np.full(switch.shape, np.nan) if other.switch is None else other.switch)
-            switch = np.where(moved & ~same.all(axis=0), np.nan, switch)
+            same = (switch[:2] == other.switch[:2]).all(axis=0)
+            switch = np.where(moved & ~same, np.nan, switch)
         return Tails(self.middle, start, shape, strength, least, most, switch)
 
 
@@ -163,15 +165,6 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
     mean = float((np.log(np.maximum(ordered[-count:], start)) - np.log(start)).mean())
     shape = max(mean * count / float(gammaincinv(count, 1 - CONFIDENCE)), LIGHTEST[test])
     return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most
-
-
-def _switches(values: Floats) -> bool:
-    """Whether these are two values and no more, that follow each other often enough to tell."""
-    changes = np.flatnonzero(values[1:] != values[:-1])
-    if len(changes) < FEWEST_CHANGES:
-        return False
-    one, other = values[0], values[changes[0] + 1]
-    return bool(((values == one) | (values == other)).all())
 
 
 def _standstill(values: Floats) -> tuple[float, float, float, float, float]:

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -95,9 +96,11 @@ def events(found: Sequence[Event], most: int = 50, entities: Sequence[str] = ())
     """The events, numbered, in order of time, and only the most severe where there are many; or, of `entities`, in
     their own order."""
     told = [column for column in EVENT_COLUMNS if column.title]
-    zones = sorted({event.zone or "UTC" for event in found if event.start_time is not None})
+    zones = {event.zone or "UTC" for event in found if event.start_time is not None}
+    if len(zones) > 1:  # one clock for all
+        found, zones = [replace(event, zone=None) for event in found], {"UTC"}
     titles = [
-        f"{column.title} ({', '.join(zones)})" if zones and column.name == "start" else column.title for column in told
+        f"{column.title} ({''.join(zones)})" if zones and column.name == "start" else column.title for column in told
     ]
     first = "entity" if entities else "#"
     right = ("#", *(title for title, column in zip(titles, told, strict=True) if column.number))

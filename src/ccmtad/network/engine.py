@@ -306,7 +306,8 @@ class Engine(Reconstructor):
     def put_back(self, windows: Floats, which: Ints, channels: Ints, values: Floats) -> Numbers:
         if self.parts is None:
             return super().put_back(windows, which, channels, values)
-        return kernels.PUT_BACK.fast(windows, which, channels, values, *self.parts)  # type: ignore[no-any-return]
+        whole = np.ascontiguousarray(windows)  # one layout: another would be compiled anew
+        return kernels.PUT_BACK.fast(whole, which, channels, values, *self.parts)  # type: ignore[no-any-return]
 
     def reconstruct_windows(self, x: Floats, r: Floats) -> Numbers:
         """The newest rows `x` of windows that are embedded already: (windows, time, width) to (windows, channels)."""

@@ -194,7 +194,7 @@ def _sense_each(
         away = value - limits[MIDDLE, c]
         ratio = away / limits[ABOVE, c] if away > 0.0 else -away / limits[BELOW, c]
         if len(limits) > LEEWAY:
-            ratio = max(ratio, off_level(value, limits[LEVEL, c], limits[GAP, c]) / limits[LEEWAY, c])
+            ratio = max(ratio, 1.0 + off_level(value, limits[LEVEL, c], limits[GAP, c]) - limits[LEEWAY, c])
         if ratio > 1.0:
             farthest = max(farthest, beyond_its_own(counts, traces, FAR_VALUE, c, ratio, met))
         else:
@@ -214,7 +214,7 @@ def _as_usual(values: Any, counts: Any, traces: Any, limits: Any) -> bool:
         usual &= (away <= limits[ABOVE, c]) & (-away <= limits[BELOW, c]) & (abs(value - last) <= limits[STEP, c])
     if len(limits) > LEEWAY:
         for c in range(len(values)):
-            usual &= off_level(values[c], limits[LEVEL, c], limits[GAP, c]) <= limits[LEEWAY, c]
+            usual &= 1.0 + off_level(values[c], limits[LEVEL, c], limits[GAP, c]) - limits[LEEWAY, c] <= 1.0
     return usual
 
 
@@ -251,7 +251,7 @@ def sense_at_once(
     step, away = np.abs(values - last), values - limits[MIDDLE]
     usual = (step <= limits[STEP]) & (away <= limits[ABOVE]) & (-away <= limits[BELOW]) & there
     if len(limits) > LEEWAY:
-        usual &= _off_levels(values, limits) <= 1.0
+        usual &= _beyond_leeway(values, limits) <= 1.0
     traces[STRAYED : OWN + 1] = 0.0
     if count_nonzero(usual) == number and not count_nonzero(counts[GONE]):
         farthest, lost = 0.0, 0
@@ -275,10 +275,11 @@ def sense_at_once(
     return farthest, lost, sum(int(same[c]) > _longest_still(traces, limits, c, met) for c in still)
 
 
-def _off_levels(values: Floats, limits: Floats) -> Floats:
-    """How many times as far off as a switch may be."""
+def _beyond_leeway(values: Floats, limits: Floats) -> Floats:
+    """Above 1 where a switch is off its level. Never far above: that it is off is all there is to say, and what is told
+    of its range and its steps shall not drown in it."""
     place = np.clip((values - limits[LEVEL]) / limits[GAP], -FARTHEST, FARTHEST)
-    off: Floats = np.abs(place - np.floor(place + 0.5)) / limits[LEEWAY]
+    off: Floats = 1.0 + np.abs(place - np.floor(place + 0.5)) - limits[LEEWAY]
     return off
 
 
@@ -296,7 +297,7 @@ def _unusual(
     away = values - limits[MIDDLE]
     ratio = np.abs(away) / np.where(away > 0.0, limits[ABOVE], limits[BELOW])
     if len(limits) > LEEWAY:
-        ratio = np.maximum(ratio, _off_levels(values, limits))
+        ratio = np.maximum(ratio, _beyond_leeway(values, limits))
     farthest = max(farthest, _farthest(counts, traces, FAR_VALUE, ratio, np.ones(len(ratio)), there, met))
     return farthest, int((gone > limits[GONE_LIMIT]).sum())
 
