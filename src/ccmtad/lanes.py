@@ -323,11 +323,13 @@ class Taken:
         row = slice(number, number + 1)
         return self.of.model.unclipped(self.values[row], self.errors[row])
 
-    def step(self, number: int, changes: tuple[Change, ...]) -> Step:
-        """The answer for one row."""
-        index, ready, loss, pvalue, evidence, score, alarm, _, odd, waited, gone, accepting, *health = self.answer(
+    def step(self, number: int, changes: tuple[Change, ...] | None = None) -> Step:
+        """The answer for one row, with the changes it made: all there are, where None are given."""
+        index, ready, loss, pvalue, evidence, score, alarm, changed, odd, waited, gone, accepting, *health = self.answer(
             number
         )[:HEALTH_FIELDS]
+        if changes is None:
+            changes = tuple([change for _, change in self.changes()]) if changed else ()
         notes = self._notes(number, odd, waited, gone, accepting) if odd or gone or accepting else ()
         made: Step = object.__new__(Step)  # as the class would, but for one call a field
         object.__setattr__(

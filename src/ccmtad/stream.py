@@ -51,8 +51,7 @@ class Stream:
         """
         values, moment = values_of(row, self.model.channels), nanoseconds(time)
         self._time[0] = NEVER if moment is None else moment
-        taken = self.lanes.update(ONE, values.reshape(1, -1), self._time)
-        return taken.step(0, tuple(change for _, change in taken.changes()) if taken.changed else ())
+        return self.lanes.update(ONE, values.reshape(1, -1), self._time).step(0)
 
     @property
     def model(self) -> Model:
