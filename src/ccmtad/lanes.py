@@ -325,9 +325,8 @@ class Taken:
 
     def step(self, number: int, changes: tuple[Change, ...] | None = None) -> Step:
         """The answer for one row, with the changes it made: all there are, where None are given."""
-        index, ready, loss, pvalue, evidence, score, alarm, changed, odd, waited, gone, accepting, *health = self.answer(
-            number
-        )[:HEALTH_FIELDS]
+        told = self.answer(number)[:HEALTH_FIELDS]
+        index, ready, loss, pvalue, evidence, score, alarm, changed, odd, waited, gone, accepting, *health = told
         if changes is None:
             changes = tuple([change for _, change in self.changes()]) if changed else ()
         notes = self._notes(number, odd, waited, gone, accepting) if odd or gone or accepting else ()
