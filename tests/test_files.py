@@ -134,10 +134,10 @@ def test_garbage_is_refused(small: Detector, garbage: bytes, dressed: bool) -> N
 
 
 def test_a_newer_format_says_so(sealed: bytes, state: bytes, small: Detector) -> None:
-    newer = (4).to_bytes(2, "big")
-    with pytest.raises(FileError, match="format version 3 or older; got 4: it was written by a newer release"):
+    newer = (5).to_bytes(2, "big")
+    with pytest.raises(FileError, match="format version 3 or older; got 5: it was written by a newer release"):
         model_file.loads(sealed[:8] + newer + sealed[10:])
-    with pytest.raises(FileError, match="snapshot must be of format version 3 or older; got 4"):
+    with pytest.raises(FileError, match="snapshot must be of format version 4 or older; got 5"):
         small.stream(resume=state[:8] + newer + state[10:])
 
 

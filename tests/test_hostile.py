@@ -12,7 +12,7 @@ import pytest
 
 from ccmtad import Detector, FileError, InputError, SettingError, Settings, files, model_file, snapshot
 from ccmtad.model import check_state
-from ccmtad.score.signals import KNOWN_VALUE, OFF
+from ccmtad.score.channels import KNOWN_VALUE, OFF
 from ccmtad.tables import read
 from tests.fuzz.cases import KINDS, run
 from tests.fuzz.victims import Victims

@@ -20,9 +20,9 @@ from .prepare import timeline, windows
 from .record import NEVER, readable
 from .results import Detection, Event
 from .score import astray, events
+from .score.channels import KINDS, TO_BLAME
 from .score.combine import Combiner, Way
 from .score.series import NO_ERRORS, NO_ONE, Fold
-from .score.signals import KINDS, TO_BLAME
 from .settings import Settings
 from .wording import span, stamp
 

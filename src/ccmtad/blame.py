@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .model import Model
 from .network.engine import Reconstructor
 from .score.astray import explained
-from .score.signals import ASTRAY
+from .score.channels import ASTRAY
 
 __all__ = ["CANDIDATES", "asked", "put_back", "times_asked"]
 

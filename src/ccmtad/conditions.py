@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .model import Model
 from .record import NEVER
 from .results import Event
-from .score.signals import BLAME, KINDS, STOOD, UNLIKE
+from .score.channels import BLAME, EXCURSION, FARTHEST_VALUE, KINDS, MIDDLE, STOOD, UNLIKE
 
 __all__ = ["condition_event"]
 
@@ -19,14 +19,24 @@ def condition_event(condition: Any, kind: int, model: Model, traces: Floats) -> 
     """An event of another kind than an anomaly, from its record and what is remembered of each channel."""
     ended = None if condition.open else int(condition.end)
     times = (condition.start_time, condition.alarm_time, NEVER if condition.open else condition.end_time)
-    blame, unknown = traces[BLAME + kind], np.full(len(model.channels), np.nan)
+    blame = traces[BLAME + kind]
     total = float(blame.sum())
     return Event.of(
         (int(condition.start), int(condition.alarm), ended),
         tuple(None if time == NEVER else np.datetime64(int(time), "ns") for time in times),  # type: ignore[arg-type]
         model.channels,
         blame / total if total > 0 else blame,
-        np.stack([unknown, unknown if kind == UNLIKE else traces[STOOD], unknown, unknown, unknown]),
+        _peaks(kind, model, traces),
         severity=float(condition.peak),
         kind=KINDS[kind],
     )
+
+
+def _peaks(kind: int, model: Model, traces: Floats) -> Floats:
+    """(5, channels): what each did, as far as that is told of such an event."""
+    peaks = np.full((5, len(model.channels)), np.nan)
+    if kind == EXCURSION:
+        peaks[[1, 2, 4]] = traces[FARTHEST_VALUE], model.limits[MIDDLE], model.as_steps(traces[BLAME + EXCURSION])
+    elif kind != UNLIKE:
+        peaks[1] = traces[STOOD]
+    return peaks

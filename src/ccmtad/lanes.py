@@ -22,8 +22,9 @@ from .record import NEVER, readable
 from .results import Change, Event, Health, Step, Tally, Verdict
 from .score import events, step, tracks
 from .score.astray import stray_at_once
+from .score.channels import CONDITION, OFF, OWN, TO_BLAME, Signals
 from .score.events import CHANGES
-from .score.signals import CONDITION, OFF, OWN, TO_BLAME, Signals, beyond_at_once
+from .score.signals import beyond_at_once
 from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain, told_apart
 from .wording import printable, span
 
@@ -154,7 +155,7 @@ class Lanes:
         if np.count_nonzero(np.abs(x) == CLIP):
             sizes = combiner.loss(model.unclipped(values, errors), there).tolist()
         interpreted: Any = score
-        interpreted(given[0], given[2], losses, sizes, *self.memory.all, traces, kinds, *self._rules, answers)
+        interpreted(given[0], given[2], losses, sizes, *self.memory.all, counts, traces, kinds, *self._rules, answers)
         return Taken(self, lanes, values, answers, x, back, errors, present)
 
     def health(self, lane: int) -> Health:

@@ -23,8 +23,8 @@ from .network.shapes import Architecture
 from .prepare import missing, smooth, timeline, windows
 from .prepare.scale import CLIP, Scaler, clip, scaled_and_clipped
 from .results import Learnt
+from .score.channels import ASTRAY, ERROR, STEP
 from .score.combine import LARGEST_LOSS, Combiner
-from .score.signals import ASTRAY, ERROR, STEP
 from .settings import Settings
 from .tables.reading import Reading
 
@@ -190,8 +190,12 @@ class Model:
             (ROOM * off > limits[ASTRAY]) | (own > 0.0)
         )
         strayed = np.full(len(off), np.nan) if learnt.guess is None else off / SCALED_RANGE
-        step = np.where(own > 0.0, np.minimum(own * self.limits[STEP], LARGEST_SIZE), np.nan)
-        return np.stack([np.sqrt(error / usual), *there, strayed, step]), beyond
+        return np.stack([np.sqrt(error / usual), *there, strayed, self.as_steps(own)]), beyond
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def as_steps(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How large a step would have been so many times as far as its limit; NaN where it was within."""
+        return np.where(own > 0.0, np.minimum(own * self.limits[STEP], LARGEST_SIZE), np.nan)
 
     @property
     def reach(self) -> NDArray[np.float64]:

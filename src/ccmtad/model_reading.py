@@ -21,9 +21,9 @@ from .network.shapes import Architecture
 from .prepare.scale import Scaler
 from .results import Epoch
 from .score import combine, tails
+from .score.channels import LIMITS
 from .score.combine import LARGEST_LOSS, Combiner
 from .score.level import LEVELS
-from .score.signals import LIMITS
 from .score.step import Rise
 from .score.tracks import Track, in_use
 from .settings import Settings

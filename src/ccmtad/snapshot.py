@@ -12,13 +12,13 @@ from .files import open_sealed, seal
 from .lanes import ARRAYS, SIGNALS, Lanes
 from .model_file import fingerprint_before_3
 from .record import MOST_COUNTED, NEVER
-from .score import signals
+from .score import channels
 from .score.level import LEVELS
 
 __all__ = ["MAGIC", "VERSION", "restore", "take"]
 
 MAGIC = b"CCMTADst"
-VERSION = 3
+VERSION = 4
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -46,6 +46,8 @@ def restore(lanes: Lanes, lane: int, data: bytes) -> None:
     try:
         if old:
             arrays, facts = _of_version_2(lanes, arrays, facts)
+        elif "lasted" not in facts["stream"]:
+            arrays, facts = _of_version_3(lanes, arrays, facts)
         _check_arrays(arrays, before[0])
         _check_numbers(lanes, arrays, facts)
         said = feedback.verdicts(facts.get("feedback", []))
@@ -80,7 +82,7 @@ def _check_numbers(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> No
     for name in ("recent", "blame"):
         _check(bool((arrays[name] >= 0).all()), name)
     _check(bool((arrays["peaks"][[0, 3, 4]] >= 0).all()), "peaks")
-    _check(type(rows) is int and signals.possible(arrays["traces"], rows), "traces")
+    _check(type(rows) is int and channels.possible(arrays["traces"], rows), "traces")
 
 
 def _check(right: bool, name: str) -> None:
@@ -123,6 +125,15 @@ def _of_version_2(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
         stream |= {"same_excursion": alarming["same"], "seen_by_first": alarming["seen"]}
         stream |= {"shares": arrays["shares"].tolist(), "weight": float(pulse["weight"]), "healthy_rows": pulse["rows"]}
     return made, {"stream": stream, "tracks": tracks, "kinds": start["kinds"]}
+
+
+def _of_version_3(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """What version 3 wrote, which knew of no excursions, as a lane knows it."""
+    fresh, start = Lanes(lanes.model, 1, lanes.engine).state(0)
+    traces, kinds = fresh["traces"].copy(), facts["kinds"]
+    traces[: len(arrays["traces"])] = arrays["traces"]
+    stream = {**facts["stream"], "lasted": start["stream"]["lasted"]}
+    return {**arrays, "traces": traces}, {**facts, "stream": stream, "kinds": [*kinds, *start["kinds"][len(kinds) :]]}
 
 
 def _whole(value: object) -> int:

@@ -15,13 +15,15 @@ from .prepare import live, timeline
 from .prepare.scale import CLIP
 from .prepare.timeline import GAP, LATE
 from .record import Layout
-from .score import events, signals, step
+from .score import channels, events, step
 from .score.astray import off_by, stray
+from .score.channels import KINDS
 from .score.combine import LARGEST_LOSS, loss_of
 from .score.events import CHANGES
 from .score.health import worst_gap
+from .score.kinds import conditions, excursion
 from .score.level import accepting
-from .score.signals import beyond, conditions, sense, sense_at_once
+from .score.signals import beyond, sense, sense_at_once
 from .score.step import judge, restart, risen, unlike
 
 __all__ = ["ANSWER", "JUDGE", "LAYOUT", "TAKE", "UPDATE", "score", "take_plain", "told_apart"]
@@ -42,9 +44,9 @@ ANSWER = Layout(
 SORTS = len(CHANGES)  # of changes: those of several kinds of event are told as one number
 
 
-def told_apart(changes: int) -> tuple[int, int, int, int]:
+def told_apart(changes: int) -> tuple[int, ...]:
     """What happened to the anomaly, and to the event of each other kind."""
-    return changes % SORTS, changes // SORTS % SORTS, changes // SORTS**2 % SORTS, changes // SORTS**3
+    return tuple([changes // SORTS**kind % SORTS for kind in range(1 + len(KINDS))])
 
 
 @kernel
@@ -78,7 +80,7 @@ def _arrive(
         stream.gaps = stream.gaps + 1
         stream.filled = 0
         live.forget(held, age, fallback)
-        signals.forget(traces)
+        channels.forget(traces)
         restart(stream, records)
         answer.change = events.unjudged(stream)
     return True
@@ -163,14 +165,14 @@ def take_plain(
 @kernel
 def score(
     lanes: Any, times: Any, losses: Any, sizes: Any, streams: Any, records: Any, recent: Any, settling: Any,
-    traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
-    answers: Any,
+    counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any,
+    normal: Any, answers: Any,
 ) -> None:  # fmt: skip
     """Everything after the loss. `sizes` are the losses as they were before anything was clipped."""
     tables = (references, pvalues, strengths)
     for n in range(len(lanes)):
         k = lanes[n]
-        stream, answer, strange = streams[k], answers[n], 0
+        stream, answer, strange, further = streams[k], answers[n], 0, 0
         if answer.ready and math.isnan(losses[n]):  # numbers too large to be averaged
             answer.ready = False
             restart(stream, records[k])
@@ -188,8 +190,12 @@ def score(
             answer.accepting = accepting(records[k][0], rules[0])
             strange = unlike(records[k], looks, rules[0], kinds[k], traces[k], answer.index, times[n])
         if not answer.odd & LATE:
-            answer.alarm = answer.anomaly or kinds[k][0].open or kinds[k][1].open or kinds[k][2].open
-        answer.changes = answer.change + SORTS * (answer.lost + SORTS * (answer.frozen + SORTS * strange))
+            further = excursion(kinds[k], counts[k], traces[k], stream.lasted, answer.farthest, answer.index, times[n])
+            answer.alarm = answer.anomaly
+            for kind in range(len(KINDS)):
+                answer.alarm = answer.alarm or kinds[k][kind].open
+        others = answer.lost + SORTS * (answer.frozen + SORTS * (strange + SORTS * further))
+        answer.changes = answer.change + SORTS * others
         answer.healthy_rows = stream.healthy_rows
         answer.alarmed = stream.alarmed_share
         answer.gap = worst_gap(stream, normal)
@@ -245,8 +251,8 @@ def _judge(
                 far = max(far, stray(off, present[n], limits, counts[k], traces[k], rise, met))
             answers[n].farthest = max(answers[n].farthest, far)
     score(
-        lanes, times, losses, sizes, streams, records, recent, settling, traces, kinds, rules, looks, references,
-        pvalues, strengths, normal, answers,
+        lanes, times, losses, sizes, streams, records, recent, settling, counts, traces, kinds, rules, looks,
+        references, pvalues, strengths, normal, answers,
     )  # fmt: skip
 
 

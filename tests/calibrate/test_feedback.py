@@ -11,7 +11,7 @@ from ccmtad import Detector, FileError, Frame, InputError
 from ccmtad.calibrate.feedback import in_force, merged, plain, verdicts
 from ccmtad.results import plain as plain_event
 from ccmtad.results import said_of
-from ccmtad.score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, LIMITS, STEP, STILL_LIMIT
+from ccmtad.score.channels import ABOVE, BELOW, ERROR, GONE_LIMIT, LIMITS, STEP, STILL_LIMIT
 
 from ..cli.run import run
 

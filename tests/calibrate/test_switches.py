@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ccmtad import Detector, FileError, files, model_file
 from ccmtad.calibrate.limits import Tails
-from ccmtad.score import signals
-from ccmtad.score.signals import GAP, LEEWAY, LEVEL, STEP
+from ccmtad.score import channels, signals
+from ccmtad.score.channels import GAP, LEEWAY, LEVEL, STEP
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def test_who_has_only_ever_taken_two_values_and_changed_a_few_times_is_a_switch(
     for step in (7.0, 1.0, -3.0):
         assert signals.off_level(step, limits[LEVEL, 1], limits[GAP, 1]) == 0.0
     without = Tails.learn(values[:, 2:], np.ones((1_000, 4)), there[:, 2:], 24, extremes=True, signals=True)
-    assert len(without.limits(1e4)) == len(signals.LIMITS)
+    assert len(without.limits(1e4)) == len(channels.LIMITS)
 
 
 @pytest.mark.parametrize("value", [0.3, 0.94, 1.06, -0.5])
@@ -98,8 +98,8 @@ def test_new_normal_rows_say_whether_it_is_a_switch_still() -> None:
     for new, still in others:
         limits = switch.over(new).limits(1e4)
         assert (len(limits) > LEEWAY and np.isfinite(limits[LEEWAY, 0])) == still
-    assert len(older.over(switch).limits(1e4)) == len(signals.LIMITS)
-    assert len(few.limits(1e4)) == len(signals.LIMITS)
+    assert len(older.over(switch).limits(1e4)) == len(channels.LIMITS)
+    assert len(few.limits(1e4)) == len(channels.LIMITS)
 
 
 def test_a_switch_in_a_file_must_be_one(of_a_switch: Detector, tmp_path: Path) -> None:

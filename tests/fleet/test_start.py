@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ccmtad import Detector, FileError, InputError, fleet
-from ccmtad.score.signals import ASTRAY, BELOW
+from ccmtad.score.channels import ASTRAY, BELOW
 from ccmtad.tables import load
 
 from ..cli.run import run

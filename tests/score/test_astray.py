@@ -11,7 +11,7 @@ from ccmtad.compiled import Entry, available
 from ccmtad.network.engine import Engine
 from ccmtad.network.guess import RIDGE, Guess, held_out
 from ccmtad.score import astray
-from ccmtad.score.signals import ASTRAY, FAR_ASTRAY, LIMITS, OFF, STRAYED, Signals
+from ccmtad.score.channels import ASTRAY, FAR_ASTRAY, LIMITS, OFF, STRAYED, Signals
 from ccmtad.stream import Stream
 from tests import naive
 

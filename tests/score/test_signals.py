@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ccmtad import Detector, Frame
 from ccmtad.calibrate.limits import Tails
-from ccmtad.score import signals
-from ccmtad.score.signals import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, STEP, STILL_LIMIT, Signals
+from ccmtad.score import channels, signals
+from ccmtad.score.channels import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, STEP, STILL_LIMIT, Signals
 from ccmtad.score.step import Rise
 
 from ..making import calibrated
@@ -51,8 +51,8 @@ def test_with_and_without_a_loop_the_same_is_sensed(rows: list[list[float]], sta
     one, other = Signals.fresh(1, 3, False), Signals.fresh(1, 3, False)
     for t, values in enumerate(rows):
         if starts and t % 7 == 0:
-            signals.forget(one.traces[0])
-            signals.forget(other.traces[0])
+            channels.forget(one.traces[0])
+            channels.forget(other.traces[0])
         looped = signals.sense(values, one.counts[0], one.since[0], one.traces[0], limits, t, t, t)
         at_once = signals.sense_at_once(
             np.array(values), other.counts[0], other.since[0], other.traces[0], limits, t, t, t

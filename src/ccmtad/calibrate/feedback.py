@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+from ..score.channels import ABOVE, ASTRAY, BELOW, ERROR, GONE_LIMIT, KINDS, LEEWAY, MIDDLE, STEP, STILL_LIMIT
 from ..score.combine import LARGEST_LOSS, Combiner
-from ..score.signals import ABOVE, ASTRAY, BELOW, ERROR, GONE_LIMIT, KINDS, LEEWAY, MIDDLE, STEP, STILL_LIMIT
 from ..score.step import Rise
 from ..wording import got, is_text
 from .calibration import Calibration
@@ -40,7 +40,7 @@ Word = Literal["dismissed", "confirmed", "undone"]
 LARGEST_SIZE = 1e150  # of an error in units of the usual one: its square is a number
 ROOM = 1.1  # times as far as the event came, and no further
 SCALED_RANGE = 2.0
-LOST, FROZEN, UNLIKE = KINDS
+LOST, FROZEN, UNLIKE, _ = KINDS
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,11 @@ def milder(
             if one.kind in (LOST, FROZEN):
                 line = GONE_LIMIT if one.kind == LOST else STILL_LIMIT
                 limits[line, c] = max(limits[line, c], usual[line, c] * max(ROOM * one.severity, 1.0))
-            elif one.kind != UNLIKE and times is not None:
-                error = min((ROOM * times) ** 2 * float(combiner.unit[c]), LARGEST_LOSS)
-                unit[c] = max(unit[c], min(error / calibration.quiet, LARGEST_LOSS))
-                limits[ERROR, c] = max(limits[ERROR, c], error)
+            elif one.kind != UNLIKE:
+                if times is not None:
+                    error = min((ROOM * times) ** 2 * float(combiner.unit[c]), LARGEST_LOSS)
+                    unit[c] = max(unit[c], min(error / calibration.quiet, LARGEST_LOSS))
+                    limits[ERROR, c] = max(limits[ERROR, c], error)
                 if value is not None and expected is not None:
                     if name == one.channels[0]:
                         shift = ROOM * max(abs(value - expected), (off or 0.0) * float(span[c]))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..score.signals import LIMITS
+from ..score.channels import LIMITS
 
 __all__ = ["Tails", "nothing"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..score.signals import ERROR
+from ..score.channels import ERROR
 from .calibration import Calibration
 
 __all__ = ["TIMES", "rows_to_alarm"]

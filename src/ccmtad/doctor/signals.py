@@ -9,7 +9,7 @@ from ..calibrate.limits import FEWEST_RUNS, SHORTEST_STANDSTILL, TIMES_AS_LONG, 
 from ..errors import SettingError
 from ..frame import Frame
 from ..prepare import timeline
-from ..score.signals import GONE_LIMIT, STILL_LIMIT
+from ..score.channels import GONE_LIMIT, STILL_LIMIT
 from ..settings import Settings
 from ..wording import count, moment
 from .finding import Finding

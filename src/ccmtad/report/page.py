@@ -12,7 +12,7 @@ from .. import __version__
 from ..calibrate.feedback import in_force
 from ..errors import MissingExtraError
 from ..files import write
-from ..results import EVENT_COLUMNS, Column, Detection
+from ..results import EVENT_COLUMNS, Column, Detection, measured
 from ..settings import Settings
 from ..truth import Truth, judge
 from ..wording import count
@@ -31,11 +31,6 @@ __all__ = ["html", "save"]
 CLOSE_UPS = 40  # events, the most severe ones, that are drawn one by one
 LISTED = 500  # events in the table
 COLUMNS = sorted((column for column in EVENT_COLUMNS if column.title), key=lambda column: column.title != "what")
-MEASURED = {  # what a severity is, where it is not about errors
-    "signal lost": "times as long as it may be missing",
-    "frozen": "times as long as it may stand still",
-    "unlike training": "times the errors of training",
-}
 
 
 @dataclass(frozen=True)
@@ -175,7 +170,7 @@ def _tiles(found: Detection) -> list[tuple[str, str, str]]:
         (
             "largest severity",
             "none" if worst is None else numeral(worst.severity),
-            "" if worst is None else MEASURED.get(worst.kind, "the largest error, in usual ones"),
+            "" if worst is None else measured(worst.kind),
         ),
         ("channels", f"{len(found.channels)}", f"in {len(found.learnt.clusters)} clusters"),
         ("budget", found.learnt.allowed, _support(found)),

@@ -5,7 +5,7 @@ from ..calibrate.feedback import Verdict
 from ..score.events import What
 from ..score.health import Health
 from .detection import Detection
-from .event import EVENT_COLUMNS, MOST_BLAMED, WORTH_A_WORD, Column, Event, Peak, plain, said_of
+from .event import EVENT_COLUMNS, MOST_BLAMED, WORTH_A_WORD, Column, Event, Peak, measured, plain, said_of
 from .learnt import Epoch, Learnt
 from .step import Change, Step, Tally
 
@@ -26,6 +26,7 @@ __all__ = [
     "Tally",
     "Verdict",
     "What",
+    "measured",
     "plain",
     "said_of",
 ]

@@ -14,11 +14,19 @@ from ..errors import InputError
 from ..frame import nanoseconds
 from ..wording import count, iso, lasting, listed, moment, number, printable
 
-__all__ = ["EVENT_COLUMNS", "MOST_BLAMED", "WORTH_A_WORD", "Column", "Event", "Peak", "plain", "said_of"]
+__all__ = ["EVENT_COLUMNS", "MOST_BLAMED", "WORTH_A_WORD", "Column", "Event", "Peak", "measured", "plain", "said_of"]
 
 WORTH_A_WORD = 0.1  # share of the blame
 MOST_BLAMED = 8  # channels of an event that a notice names
 MOST_PEAKS = 64  # that are told of in full, in a notice too: what it takes to dismiss it
+
+ERRORS = "the largest error, in usual ones"
+MEASURED = {
+    "signal lost": "times as long as it may be missing",
+    "frozen": "times as long as it may stand still",
+    "unlike training": "times the errors of training",
+    "excursion": "times as far as its limit",
+}
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -59,7 +67,7 @@ class Event:
     start_time: Time | None = None
     alarm_time: Time | None = None
     end_time: Time | None = None
-    kind: str = "anomaly"  # or "signal lost", "frozen", "unlike training"
+    kind: str = "anomaly"  # or "signal lost", "frozen", "unlike training", "excursion"
     zone: str | None = None  # that times are told in; they are UTC, as is what the id is made of
 
     @classmethod
@@ -148,7 +156,7 @@ class Event:
     @property
     def others(self) -> str:
         """The channels blamed beside the first, where there are some that matter, in words that follow the sentence."""
-        if self.kind != "anomaly":
+        if self.kind not in ("anomaly", "excursion"):
             return ""
         blamed = [
             name for name, share in zip(self.channels[1:3], self.blame[1:], strict=False) if share >= WORTH_A_WORD
@@ -167,6 +175,8 @@ class Event:
             return f"errors {number(self.severity)} times those of training, most in {listed(self.channels)}"
         if peak is None or peak.value is None or peak.expected is None:
             return f"{first} other than expected"
+        if self.kind == "excursion":
+            return f"{first} at {number(peak.value)}, beyond its own limits (usually {number(peak.expected)})"
         away = peak.value - peak.expected
         return f"{first} {number(abs(away))} {'above' if away > 0 else 'below'} the {number(peak.expected)} expected"
 
@@ -176,6 +186,11 @@ class Event:
         if self.start_time is None or self.end_time is None or self.end_time == self.start_time:
             return f"for {count(self.end - self.start + 1, 'row')}"
         return f"for {lasting(float((self.end_time - self.start_time) / np.timedelta64(1, 's')))}"
+
+
+def measured(kind: str) -> str:
+    """What the severity of such an event is."""
+    return MEASURED.get(kind, ERRORS)
 
 
 @dataclass(frozen=True)

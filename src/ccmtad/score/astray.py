@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import kernel
-from .signals import ASTRAY, FAR_ASTRAY, LATELY, OFF, beyond_its_own
+from .channels import ASTRAY, FAR_ASTRAY, LATELY, OFF
+from .signals import beyond_its_own
 
 __all__ = ["averages", "explained", "off_by", "stray", "stray_at_once"]
 

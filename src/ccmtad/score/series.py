@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Entry
-from . import signals
+from . import channels
 from .astray import stray, stray_at_once
+from .channels import KINDS, Signals
 from .events import NONE
-from .signals import KINDS, Signals, beyond, beyond_at_once, conditions, sense, sense_at_once
+from .kinds import conditions, excursion
+from .signals import beyond, beyond_at_once, sense, sense_at_once
 from .step import LAYOUT, Judged, Rules, judge, restart, risen, unlike, vitals
 
 __all__ = ["Fold"]
@@ -25,7 +27,7 @@ def _fold(
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
     start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
     everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
-) -> tuple[int, int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int, int]:  # fmt: skip
     """From row `begin` on, up to `end` or to the first row that changes an event of another kind than an anomaly.
 
     `values` are those of the rows from `begin` to `end`, and so is `off`, which is empty where no one guesses; `errors`
@@ -35,7 +37,7 @@ def _fold(
     count, trace, kind, rule = counts[0], traces[0], kinds[0], rules[0]
     for t in range(begin, end):
         if start[t]:
-            signals.forget(trace)
+            channels.forget(trace)
         far, gone, still = sense(values[t - begin], count, since[0], trace, limits, numbers[t], t, times[t])
         lost, frozen = conditions(kind, count, since[0], trace, limits, gone, still, numbers[t], t, times[t])
         strange = NONE
@@ -51,15 +53,16 @@ def _fold(
                 stream, tracks, recent[0], settling[0], rule, looks, tables, losses[t], far
             )
             if in_alarm[t]:
-                for i in range(len(signals.TO_BLAME)):
+                for i in range(len(channels.TO_BLAME)):
                     for c in range(len(unit)):
-                        own[t - first, i, c] = trace[signals.TO_BLAME[i], c]
+                        own[t - first, i, c] = trace[channels.TO_BLAME[i], c]
             strange = unlike(tracks, looks, rule, kind, trace, numbers[t], times[t])
-        for i in range(3):
+        further = excursion(kind, count, trace, stream.lasted, far, numbers[t], times[t])
+        for i in range(len(KINDS)):
             others[t, i] = kind[i].open
-        if lost != NONE or frozen != NONE or strange != NONE:
-            return t + 1, lost, frozen, strange
-    return end, NONE, NONE, NONE
+        if lost != NONE or frozen != NONE or strange != NONE or further != NONE:
+            return t + 1, lost, frozen, strange, further
+    return end, NONE, NONE, NONE, NONE
 
 
 def _fold_plain(
@@ -67,12 +70,12 @@ def _fold_plain(
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
     start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
     everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
-) -> tuple[int, int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int, int]:  # fmt: skip
     """The same for the interpreter."""
     tables = (references, pvalues, strengths)
     for t in range(begin, end):
         if start[t]:
-            signals.forget(traces[0])
+            channels.forget(traces[0])
         row, time = int(numbers[t]), int(times[t])
         far, gone, still = sense_at_once(values[t - begin], counts[0], since[0], traces[0], limits, row, t, time)
         lost, frozen = conditions(kinds[0], counts[0], since[0], traces[0], limits, gone, still, row, t, time)
@@ -90,12 +93,13 @@ def _fold_plain(
                 streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, far
             )
             if in_alarm[t]:
-                own[t - first] = traces[0][list(signals.TO_BLAME)]
+                own[t - first] = traces[0][list(channels.TO_BLAME)]
             strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], row, time)
+        further = excursion(kinds[0], counts[0], traces[0], streams[0].lasted, far, row, time)
         others[t] = [kind.open for kind in kinds[0]]
-        if lost or frozen or strange:
-            return t + 1, lost, frozen, strange
-    return end, NONE, NONE, NONE
+        if lost or frozen or strange or further:
+            return t + 1, lost, frozen, strange, further
+    return end, NONE, NONE, NONE, NONE
 
 
 FOLD = Entry(_fold)
@@ -125,7 +129,7 @@ class Fold:
     def take(
         self, loss: Floats, values: Floats, off: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS,
         own: Floats = NO_ONE,
-    ) -> tuple[int, int, int]:  # fmt: skip
+    ) -> tuple[int, ...]:  # fmt: skip
         """Goes on to the row before `end`, or stops after a row that changes an event of another kind: the changes.
 
         `values` are those of the rows up to there, `off` how far they are from what the others tell (empty where no one
@@ -138,8 +142,7 @@ class Fold:
             *self.memory.all, *self.signals.all, *self._given, *self._limits, values, *self._series, loss, self.done,
             end, first, np.ascontiguousarray(errors, dtype=np.float64), *self._present, off, *out,
         )  # fmt: skip
-        lost, frozen, strange = changes
-        return lost, frozen, strange
+        return tuple(changes)
 
     def judged(self, loss: Floats) -> Judged:
         """The answer, once all rows are taken."""

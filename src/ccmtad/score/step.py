@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ..compiled import Entry, hot_kernel, kernel
 from ..record import Layout, assign, readable
 from ..settings import Settings
-from . import accumulate, alarm, events, health, level, signals, tracks
+from . import accumulate, alarm, events, health, level, tracks
 from .accumulate import KEEPS_NEW
 from .alarm import decide
+from .kinds import risen_too_far
 from .level import follow
 from .tracks import LOOK, Track, look
 
@@ -215,7 +216,7 @@ def unlike(records: Any, looks: Any, rules: Any, kinds: Any, traces: Any, row: i
     settled = records[0].settled
     far = risen(records, looks) if settled >= min(rules.settle, EARLIEST) else 0.0
     limit = rules.unlike if settled >= rules.settle else rules.unlike_early
-    return signals.unlike(kinds, traces, far, limit, row, time)
+    return risen_too_far(kinds, traces, far, limit, row, time)
 
 
 @kernel

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from ... import __version__
 from ...errors import CcmtadError, StoreError
 from ...report.jinja import environment
-from ...results import EVENT_COLUMNS
+from ...results import EVENT_COLUMNS, measured
 from ...wording import count, lasting, number
 from ..refusal import Refusal
 from .assets import address
@@ -101,7 +101,7 @@ def _templates() -> jinja2.Environment:
     made.globals.update(address=address, version=__version__, now=time.time, count=count, sizes=sizes)
     made.filters.update(
         segment=_segment, number=number, when=_when, day=lambda stamp: stamp[:10], clock=lambda stamp: stamp[11:19],
-        ago=_ago, seconds=_seconds,
+        ago=_ago, seconds=_seconds, measured=measured,
     )  # fmt: skip
     return made
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, func, or_, select, update
 from ...frame import nanoseconds
 from ...live.journal import Notice
 from ...results import MOST_BLAMED, Verdict, plain
-from ...score.signals import KINDS
+from ...score.channels import KINDS
 from ..windows import Window, most_blamed
 from . import outbox, words
 from .store import Store

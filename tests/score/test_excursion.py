@@ -1,0 +1,144 @@
+"""Channels that go beyond their limits in the middle of an anomaly that they have no part in."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ccmtad import Detection, Detector, Event
+from ccmtad.score import channels
+from ccmtad.score.channels import BLAME, EXCURSION, OWN, PART, Signals
+from ccmtad.score.events import FINAL, NONE, OPENED, UPDATED
+from ccmtad.score.kinds import A_PART, ONE_STORY, excursion
+
+from .test_signals import waves
+
+Floats = NDArray[np.float64]
+FAULT = slice(1_000, 1_400)  # of the first channel
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return Detector(epochs=2, width=16, blocks=1).fit(waves(4_000))
+
+
+def faulty(damage: Callable[[Floats], None]) -> Floats:
+    values = waves(2_000, seed=1)
+    values[FAULT, 0] += 4.0
+    damage(values)
+    return values
+
+
+def excursions(found: Detection) -> list[Event]:
+    return [one for one in found.events if one.kind == "excursion"]
+
+
+def jump(values: Floats) -> None:
+    values[1_200:1_210, 3] += 10.0
+
+
+def test_another_channel_that_breaks_in_the_middle_of_an_anomaly_is_told_at_once(detector: Detector) -> None:
+    found = detector.detect(faulty(jump))
+    (one,) = excursions(found)
+    assert (one.start, one.alarm, one.end, one.channels) == (1_200, 1_200, 1_209, ("3",))
+    assert one.severity > 2.0
+    assert one.peaks[0].value is not None
+    assert one.peaks[0].value > 8.0
+    assert one.sentence.startswith("3 at ")
+    assert "beyond its own limits (usually" in one.sentence
+    assert found.alarms["anomaly"][1_200]
+    assert found.alarms["excursion"].nonzero()[0].tolist() == list(range(1_200, 1_210))
+
+
+def test_a_stream_tells_the_same(detector: Detector) -> None:
+    rows = faulty(jump)
+    stream, told, frozen = detector.stream(), [], b""
+    for i, row in enumerate(rows):
+        if i == 1_205:
+            frozen = stream.snapshot()
+        told += [(i, one.what, one.event) for one in stream.update(row).changes if one.event.kind == "excursion"]
+    assert [(i, what) for i, what, _ in told] == [(1_200, "opened"), (1_210, "final")]
+    assert [told[-1][2]] == excursions(detector.detect(rows))
+    again = detector.stream(resume=frozen)
+    resumed = [one for row in rows[1_205:] for one in again.update(row).changes if one.event.kind == "excursion"]
+    assert [one.event for one in resumed] == [told[-1][2]]
+
+
+def test_what_begins_with_an_anomaly_belongs_to_it(detector: Detector) -> None:
+    def at_once(values: Floats) -> None:
+        values[1_000 + ONE_STORY - 4 : 1_100, 3] += 10.0
+
+    assert not excursions(detector.detect(faulty(at_once)))
+
+
+def test_the_channel_that_did_it_goes_on_no_excursion_of_its_own(detector: Detector) -> None:
+    def worse(values: Floats) -> None:
+        values[1_200:1_210, 0] += 40.0
+
+    assert not excursions(detector.detect(faulty(worse)))
+
+
+def test_by_itself_it_is_an_anomaly_and_nothing_else(detector: Detector) -> None:
+    values = waves(2_000, seed=1)
+    jump(values)
+    assert {one.kind for one in detector.detect(values).events} == {"anomaly"}
+
+
+def test_a_second_channel_joins_the_first(detector: Detector) -> None:
+    def both(values: Floats) -> None:
+        jump(values)
+        values[1_205:1_220, 2] += 20.0
+
+    (one,) = excursions(detector.detect(faulty(both)))
+    assert one.channels == ("2", "3")
+    assert (one.start, one.end) == (1_200, 1_219)
+
+
+def test_a_dismissed_excursion_is_not_told_again(detector: Detector) -> None:
+    rows = faulty(jump)
+    (one,) = excursions(detector.detect(rows))
+    detector.dismiss(one)
+    milder = excursions(detector.detect(rows))
+    assert [word.kind for word in detector.feedback_] == ["excursion"]
+    detector.undo(one)
+    assert not milder
+    assert excursions(detector.detect(rows)) == [one]
+
+
+def test_the_published_preset_knows_none() -> None:
+    fitted = Detector(preset="paper", epochs=2, width=16, window=8).fit(waves(3_000))
+    assert "excursion" not in {one.kind for one in fitted.detect(faulty(jump)).events}
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.0, 0.0, 1.5, 4.0]), min_size=3, max_size=3), min_size=1, max_size=300))
+def test_an_excursion_is_of_channels_without_a_part_and_ends_with_the_anomaly(far: list[list[float]]) -> None:
+    """Against what the rule says, with all of the past at hand."""
+    state = Signals.fresh(1, 3, False)
+    counts, traces, kinds = state.counts[0], state.traces[0], state.conditions[0]
+    out: set[int] = set()
+    part: dict[int, int] = {}
+    for row, ratios in enumerate(far):
+        lasted = row + 1 if row + 1 < len(far) else 0
+        traces[OWN] = ratios
+        counts[channels.FAR_VALUE] = np.array(ratios) > 0.0
+        was = set(out)
+        change = excursion(kinds, counts, traces, lasted, max(ratios), row, row)
+        beyond = {c for c in range(3) if ratios[c] > 0.0}
+        if lasted == 0:
+            assert change == (FINAL if was else NONE)
+            continue
+        fresh = {c for c in beyond if c not in part or lasted - part[c] > A_PART}
+        if lasted <= ONE_STORY:
+            fresh = set()
+        out = out | fresh if out & beyond or fresh else set()
+        if not out & beyond:
+            out = set()
+        part |= dict.fromkeys(beyond | {0}, lasted)  # all errors are 0: the first is as bad as any
+        assert bool(kinds[EXCURSION].open) == bool(out)
+        assert change in ({OPENED} if out and not was else {FINAL} if was and not out else {NONE, UPDATED})
+        if out:
+            assert set(np.flatnonzero(traces[BLAME + EXCURSION]).tolist()) >= out & beyond
+    assert (traces[PART] <= len(far)).all()
