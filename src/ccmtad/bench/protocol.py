@@ -2,7 +2,7 @@
 
     online         rows in alarm when they arrived; nothing chosen with labels, no hindsight
     corrected      the same after boundary correction
-    all kinds      as online, with events of other kinds: signals lost or frozen, data unlike training
+    all kinds      as online, with events of other kinds: signals lost or frozen, excursions, data unlike training
     with an operator   as corrected, watched by somebody who dismisses every false event once it is over
     oracle         alpha and threshold chosen on the test labels
     oracle epoch   the epoch of training too, from the second on, by the best F1 of all (the authors' code goes by
