@@ -121,17 +121,6 @@ def main() -> None:
     once = seconds(lambda: stacked.train([short]))
     seconds(lambda: one_by_one([short]))
     print(f"first use in a process: {once:.2f} s\n")
-    print("| | one by one, s | together, s | times | first use counted | products, s | memory, s |")
-    print("|---|---|---|---|---|---|---|")
-    loop = seconds(lambda: one_by_one(twelve))
-    for lessons in (twelve[:1], twelve, hundred):
-        alone, took = loop * len(lessons) / 12, min(seconds(lambda: stacked.train(lessons)) for _ in range(2))  # noqa: B023
-        low = floor(lessons, rate, bandwidth)
-        print(
-            f"| {len(lessons)} | {alone:.1f} | {took:.2f} | {alone / took:.1f} | {alone / (took + once):.1f} "
-            f"| {low[0]:.2f} | {low[1]:.2f} |",
-            flush=True,
-        )
     losses = [
         [one.history[one.best - 1].validation for one in made if isinstance(one, Trained)]
         for made in (one_by_one(twelve[:4]), stacked.train(twelve[:4]))
@@ -148,6 +137,13 @@ def main() -> None:
         print(
             f"| {width} | {old:.3f} | {new:.3f} | {old / new:.1f} | {low[0] / 3:.3f} | {low[1] / 3:.3f} |", flush=True
         )
+    print("\n| | together, s | one by one, s | times | first use counted | products, s | memory, s |")
+    print("|---|---|---|---|---|---|---|")
+    for lessons in (twelve[:1], twelve, hundred):
+        took = min(seconds(lambda: stacked.train(lessons)) for _ in range(2))  # noqa: B023
+        print(f"| {len(lessons)} | {took:.2f} ", end="", flush=True)
+        alone, low = seconds(lambda: one_by_one(lessons)), floor(lessons, rate, bandwidth)  # noqa: B023
+        print(f"| {alone:.1f} | {alone / took:.1f} | {alone / (took + once):.1f} | {low[0]:.2f} | {low[1]:.2f} |")
 
 
 if __name__ == "__main__":

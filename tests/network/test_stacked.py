@@ -195,8 +195,9 @@ def test_where_there_is_no_memory_for_all_there_is_for_fewer(monkeypatch: pytest
 def test_what_is_recorded_on_a_gpu_is_what_a_cpu_does() -> None:
     made = varied(learning_rate=1e-4)
     there = [Lesson(one.rows, one.training, one.validation, one.shape, one.settings.but(device="cuda")) for one in made]
-    for one, together in zip(made, stacked.train(there), strict=True):
-        assert_same(train(one), together, 1e-9)
+    for i, (one, together) in enumerate(zip(made, stacked.train(there), strict=True)):
+        # What embeds nothing but a constant has no gradient but rounding, which Adam divides by its own size.
+        assert_same(train(one), together, 1e-5 if i == CONSTANT else 1e-9)
 
 
 @pytest.mark.usefixtures("double")
