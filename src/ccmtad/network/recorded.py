@@ -6,9 +6,21 @@ from contextlib import contextmanager
 
 import torch
 
-__all__ = ["Recorder", "Repeated"]
+__all__ = ["Recorder", "Repeated", "undisturbed"]
 
 PLAIN = 2  # times it is done as it is, so that what is chosen or allotted on first use is
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """While something is recorded: another graph that is thrown away meanwhile would spoil it."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Recorder:
@@ -29,14 +41,9 @@ class Recorder:
         here.wait_stream(self.stream)
 
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-        graph, collects = torch.cuda.CUDAGraph(), gc.isenabled()
-        gc.disable()  # another graph that is thrown away meanwhile would spoil this one
-        try:
-            with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
-                work()
-        finally:
-            if collects:
-                gc.enable()
+        graph = torch.cuda.CUDAGraph()
+        with undisturbed(), torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
+            work()
         return graph
 
 

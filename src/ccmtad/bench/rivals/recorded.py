@@ -6,6 +6,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from ...network.recorded import undisturbed
+
 __all__ = ["Recorded"]
 
 Forth = Callable[[Tensor], Tensor]
@@ -26,7 +28,8 @@ class Recorded:
             return self._what(x)
         if self._replayed is None:
             called = _Called(self._module, self._what)
-            self._replayed = cast(Forth, torch.cuda.make_graphed_callables(called, (x,)))
+            with undisturbed():
+                self._replayed = cast(Forth, torch.cuda.make_graphed_callables(called, (x,)))
         return self._replayed(x)
 
 
