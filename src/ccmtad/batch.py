@@ -97,6 +97,7 @@ class _Judging:
             times if len(times) == len(series.kept) else times[series.kept], series.present, available(),
         )  # fmt: skip
         self.tail = np.zeros((model.settings.window, len(model.channels)))  # differences of the last rows
+        self.own = NO_ONE  # who is to blame, of each of the newest rows
         self.questions: list[_Question] = []
         self.together = min(max(NUMBERS // (CANDIDATES * self.tail.size), 1), TOGETHER)
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
@@ -108,7 +109,9 @@ class _Judging:
         """The next rows, with what was other than expected, and its square."""
         first, fold, combiner = self.fold.done, self.fold, self.model.combiner
         begin, end = int(rows[0]), int(rows[-1]) + 1
-        own = np.zeros((end - begin, len(TO_BLAME), error.shape[1]))
+        if len(self.own) < end - begin:
+            self.own = np.zeros((end - begin, len(TO_BLAME), error.shape[1]))
+        own = self.own  # only that of rows in alarm is told, and read
         self._go(loss, end, begin, error, own)
         excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
         self.excursions = int(excursion[-1])
@@ -125,12 +128,13 @@ class _Judging:
         for one in np.unique(of).tolist():
             mine = of == one
             alarmed = self.alarmed.setdefault(one, _Alarmed(whole.shape[1]))
-            for i in np.flatnonzero(mine).tolist():
-                alarmed.rows += 1
-                if asked(alarmed.rows):
-                    self._ask(alarmed, int(there[i]), off[which[i] + 1 :][:window], whole[i], own[there[i] - begin])
-            seen = whole[mine] if present is None else np.where(present[mine], whole[mine], 0.0)
-            alarmed.take(seen, there[mine], difference[which][mine], own[there[mine] - begin])
+            at = np.flatnonzero(mine)
+            numbers = alarmed.rows + 1 + np.arange(len(at))
+            for i in at[asked(numbers)].tolist():
+                self._ask(alarmed, int(there[i]), off[which[i] + 1 :][:window], whole[i], own[there[i] - begin])
+            alarmed.rows += len(at)
+            seen = whole[at] if present is None else np.where(present[at], whole[at], 0.0)
+            alarmed.take(seen, there[at], difference[which[at]], own[there[at] - begin])
 
     def _values(self, rows: Any) -> Floats:
         """Of rows of the series, as they came."""
@@ -144,7 +148,7 @@ class _Judging:
         lasted = len(off) - 1 - int(quiet[-1]) if len(quiet) else len(off)
         present = np.ones(len(error), np.bool_) if self.series.present is None else self.series.present[row]
         rows = self.series.rows[before : row + 1]
-        self.questions.append(_Question(alarmed, rows, off, lasted, error, present, own))
+        self.questions.append(_Question(alarmed, rows, off, lasted, error, present, own.copy()))
         if len(self.questions) == self.together:
             self._answer()
 

@@ -7,6 +7,8 @@ again. Asked at the first, second, fourth, eighth .. row in alarm: however long 
 Whoever is beyond a limit of its own (value, step, astray) needs no network to be told: these have half of the blame.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +29,8 @@ OF_THEIR_OWN = 0.50001  # share of the blame: with one such channel, no other co
 FARTHEST = 1e100  # times its limit: squares of it can be added
 
 
-def asked(alarmed: int) -> bool:
-    """Whether the network is asked again at this row in alarm, the first being 1."""
+def asked(alarmed: Any) -> Any:
+    """Whether the network is asked again at this row in alarm, the first being 1: of one, or of many."""
     return alarmed & (alarmed - 1) == 0
 
 

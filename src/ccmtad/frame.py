@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import InitVar, dataclass, fields, replace
 from datetime import UTC, datetime, tzinfo
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError, SettingError
+from .prepare.scale import CACHED
 from .wording import got, is_text, some
 from .zones import check_zone, moments
 
@@ -49,9 +50,10 @@ class Frame:
     named: bool = True  # whether the channel names came with the data, or are only positions
     zone: str | None = None  # the time zone that times came in, and are shown in; None: none was said, or UTC
     origin: Origin | None = None
+    argument: InitVar[str] = "frame"  # what messages call it
 
-    def __post_init__(self) -> None:
-        _check(self.values, self.channels, self.times, "frame")
+    def __post_init__(self, argument: str) -> None:
+        _check(self.values, self.channels, self.times, argument)
         if self.zone is not None:
             check_zone(self.zone)
 
@@ -90,8 +92,7 @@ class Frame:
         if infinite_is_missing and (infinite := np.isinf(made.values)).any():
             log.warning("%s: %d infinite values are taken as missing, as a stream takes them", argument, infinite.sum())
             made.values[infinite] = np.nan
-        _check(made.values, made.channels, made.times, argument)
-        return cls(made.values, made.channels, made.times, made.named, made.zone, made.origin)
+        return cls(made.values, made.channels, made.times, made.named, made.zone, made.origin, argument)
 
     @staticmethod
     def _read(table: Any, time: str | None, argument: str) -> "_Parts":
@@ -124,14 +125,14 @@ class Frame:
         extra ones are left out, and both are logged. Then, too, at least one must be there. (None is as False, where
         the one who asks has no way to allow it.)
         """
+        if self.channels == tuple(channels) and self.named == named:
+            return self
         if not (named and self.named):
             if len(channels) != len(self.channels):
                 raise ChannelError(
                     f"{argument} must have the {len(channels)} channels of the fitted data; got {len(self.channels)}"
                 )
             return replace(self, channels=tuple(channels), named=named)
-        if self.channels == tuple(channels):
-            return self
         others = Others.of(self.channels, channels, argument, allow_missing=allow_missing)
         if others.told:
             log.warning("%s: %s", argument, others.told)
@@ -410,6 +411,17 @@ def _said(time: object, zone: str | None) -> int:
     return int(moments(np.array([moment]), zone)[0][0])
 
 
+def _infinite(values: Floats) -> tuple[int, int] | None:
+    """Row and channel of the first infinite value; a few rows at a time, which stay in the cache."""
+    block = max(1, CACHED // values.shape[1])
+    for first in range(0, len(values), block):
+        found = np.isinf(values[first : first + block])
+        if found.any():
+            row, channel = np.argwhere(found)[0]
+            return first + int(row), int(channel)
+    return None
+
+
 def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> None:
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 2:
         raise InputError(f"{argument} must have float64 values of two dimensions (rows, channels): use Frame.of(table)")
@@ -422,9 +434,9 @@ def _check(values: Any, channels: Sequence[str], times: Any, argument: str) -> N
         raise InputError(f"{argument} must have {width} distinct channel names; got {some(list(channels))}")
     if not all(map(is_text, channels)):
         raise InputError(f"{argument} must have channel names that can be written; got {some(list(channels))}")
-    infinite = np.isinf(values)
-    if infinite.any():
-        row, channel = (int(i) for i in np.argwhere(infinite)[0])
+    infinite = _infinite(values)
+    if infinite is not None:
+        row, channel = infinite
         raise InputError(
             f"{argument} must be finite (NaN marks a missing value); "
             f"got {values[row, channel]} in row {row}, channel {channels[channel]!r}"

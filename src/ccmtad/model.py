@@ -255,7 +255,8 @@ def series(
     block = max(BLOCK, 4 * settings.smooth) if settings.online else max(len(kept), 1)
     for first in range(0, len(kept), block):
         part = slice(first, min(first + block, len(kept)))
-        values, there = holding.take(frame.values[kept[part]], start[part])
+        given = frame.values[part] if len(kept) == len(frame) else frame.values[kept[part]]
+        values, there = holding.take(given, start[part])
         # An average reaches back over the rows before, no further than their start.
         reach = slice(part.start - len(before), part.stop)
         whole = np.concatenate([before, values]) if len(before) else values
