@@ -24,6 +24,7 @@ Bools = NDArray[np.bool_]
 
 FADING = 0.02  # weight of a new row in the average
 MOST_AT_ONCE = 15.0  # times its limit that one row can count, all channels alike: no single row leads one astray
+NEARLY_MOST = 14.9  # below which no rounding can make it more
 FADING_LATELY = 0.25  # weight of a new row in the average of the last few, of which none counts more than the other
 BACK = 0.4  # share of the average: where the last few are off by less, the channel is back
 
@@ -45,20 +46,41 @@ def stray(off: Any, present: Any, limits: Any, counts: Any, traces: Any, risen: 
     """Takes how far off the channels of a row are. How many times its limit the farthest average is, or 0 where none
     is beyond. The limits rise with the level of all losses, in logarithms of squares, that has `risen` since training.
     """
-    farthest, level, largest = 0.0, math.exp(0.5 * risen), MOST_AT_ONCE
+    level, large, out = math.exp(0.5 * risen), False, False
+    # Without a branch, so that it becomes vector instructions: what follows is spared on nearly every row.
+    for c in range(len(off)):
+        large |= present[c] & (abs(off[c]) > NEARLY_MOST * limits[ASTRAY, c] * level)
+    counted = MOST_AT_ONCE / _largest(off, present, limits, level) if large else 1.0
+    for c in range(len(off)):
+        there, before, lately_before = present[c] & (off[c] == off[c]), traces[OFF, c], traces[LATELY, c]
+        average = before + FADING * (counted * off[c] - before)
+        size = abs(average)
+        lately = lately_before + FADING_LATELY * (min(max(off[c], -size), size) - lately_before)
+        traces[OFF, c] = average if there else before
+        traces[LATELY, c] = lately if there else lately_before
+        far = (size > limits[ASTRAY, c] * level) & (lately * average > BACK * size * size)
+        out |= there & (far | (counts[FAR_ASTRAY, c] != 0))
+    return _farthest(off, present, limits, counts, traces, level, row) if out else 0.0
+
+
+@kernel
+def _largest(off: Any, present: Any, limits: Any, level: float) -> float:
+    """How many times its limit the farthest of the row is, but at least as much as counts whole."""
+    largest = MOST_AT_ONCE
     for c in range(len(off)):
         if present[c] and not math.isnan(off[c]):
             largest = max(largest, abs(off[c]) / (limits[ASTRAY, c] * level))
-    counted = MOST_AT_ONCE / largest
+    return largest
+
+
+@kernel
+def _farthest(off: Any, present: Any, limits: Any, counts: Any, traces: Any, level: float, row: int) -> float:
+    farthest = 0.0
     for c in range(len(off)):
         if present[c] and not math.isnan(off[c]):
-            limit = limits[ASTRAY, c] * level
-            average = traces[OFF, c] + FADING * (counted * off[c] - traces[OFF, c])
-            traces[OFF, c] = average
+            limit, average = limits[ASTRAY, c] * level, traces[OFF, c]
             size = abs(average)
-            lately = traces[LATELY, c] + FADING_LATELY * (min(max(off[c], -size), size) - traces[LATELY, c])
-            traces[LATELY, c] = lately
-            if size > limit and lately * average > BACK * size * size:
+            if size > limit and traces[LATELY, c] * average > BACK * size * size:
                 farthest = max(farthest, beyond_its_own(counts, traces, FAR_ASTRAY, c, size / limit, row))
             else:
                 counts[FAR_ASTRAY, c] = 0
