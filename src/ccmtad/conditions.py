@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibrate.feedback import LARGEST_SIZE
 from .model import Model
 from .record import NEVER
 from .results import Event
 from .score.channels import BLAME, EXCURSION, FARTHEST_VALUE, KINDS, MIDDLE, STOOD, UNLIKE
+from .score.signals import within
 
 __all__ = ["condition_event"]
 
@@ -27,7 +29,8 @@ def condition_event(condition: Any, kind: int, model: Model, traces: Floats) -> 
         model.channels,
         blame / total if total > 0 else blame,
         _peaks(kind, model, traces),
-        severity=float(condition.peak),
+        None if kind == UNLIKE else blame > 0,
+        severity=min(float(condition.peak), LARGEST_SIZE),
         kind=KINDS[kind],
     )
 
@@ -36,7 +39,10 @@ def _peaks(kind: int, model: Model, traces: Floats) -> Floats:
     """(5, channels): what each did, as far as that is told of such an event."""
     peaks = np.full((5, len(model.channels)), np.nan)
     if kind == EXCURSION:
-        peaks[[1, 2, 4]] = traces[FARTHEST_VALUE], model.limits[MIDDLE], model.as_steps(traces[BLAME + EXCURSION])
+        value, limits = traces[FARTHEST_VALUE], model.limits
+        # What went too far in one step alone was not beyond any value: there is none that it should have had.
+        beyond = ~within(value, limits)
+        peaks[[1, 2, 4]] = value, np.where(beyond, limits[MIDDLE], np.nan), model.as_steps(traces[BLAME + EXCURSION])
     elif kind != UNLIKE:
         peaks[1] = traces[STOOD]
     return peaks

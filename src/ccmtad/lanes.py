@@ -155,7 +155,10 @@ class Lanes:
         if np.count_nonzero(np.abs(x) == CLIP):
             sizes = combiner.loss(model.unclipped(values, errors), there).tolist()
         interpreted: Any = score
-        interpreted(given[0], given[2], losses, sizes, *self.memory.all, counts, traces, kinds, *self._rules, answers)
+        interpreted(
+            given[0], given[2], losses, sizes, model.limits, *self.memory.all, counts, traces, kinds, *self._rules,
+            answers,
+        )  # fmt: skip
         return Taken(self, lanes, values, answers, x, back, errors, present)
 
     def health(self, lane: int) -> Health:

@@ -128,11 +128,16 @@ def _of_version_2(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
 
 
 def _of_version_3(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
-    """What version 3 wrote, which knew of no excursions, as a lane knows it."""
+    """What version 3 wrote, which knew of no excursions, as a lane knows it: whatever is beyond a limit of its own, and
+    whoever is worst, has a part in the anomaly that is going on."""
     fresh, start = Lanes(lanes.model, 1, lanes.engine).state(0)
     traces, kinds = fresh["traces"].copy(), facts["kinds"]
     traces[: len(arrays["traces"])] = arrays["traces"]
-    stream = {**facts["stream"], "lasted": start["stream"]["lasted"]}
+    lasted = facts["stream"]["alarmed"] if facts["stream"]["same_excursion"] else 0
+    beyond = (arrays["counts"][channels.FAR_VALUE : channels.FAR_STEP + 1] != 0).any(axis=0)
+    beyond[np.argmax(traces[channels.WORSE])] = True
+    traces[channels.PART, beyond] = lasted
+    stream = {**facts["stream"], "lasted": lasted}
     return {**arrays, "traces": traces}, {**facts, "stream": stream, "kinds": [*kinds, *start["kinds"][len(kinds) :]]}
 
 

@@ -164,9 +164,9 @@ def take_plain(
 
 @kernel
 def score(
-    lanes: Any, times: Any, losses: Any, sizes: Any, streams: Any, records: Any, recent: Any, settling: Any,
-    counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any,
-    normal: Any, answers: Any,
+    lanes: Any, times: Any, losses: Any, sizes: Any, limits: Any, streams: Any, records: Any, recent: Any,
+    settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
+    strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
     """Everything after the loss. `sizes` are the losses as they were before anything was clipped."""
     tables = (references, pvalues, strengths)
@@ -190,7 +190,9 @@ def score(
             answer.accepting = accepting(records[k][0], rules[0])
             strange = unlike(records[k], looks, rules[0], kinds[k], traces[k], answer.index, times[n])
         if not answer.odd & LATE:
-            further = excursion(kinds[k], counts[k], traces[k], stream.lasted, answer.farthest, answer.index, times[n])
+            further = excursion(
+                kinds[k], counts[k], traces[k], limits, stream.lasted, answer.farthest, answer.index, times[n]
+            )
             answer.alarm = answer.anomaly
             for kind in range(len(KINDS)):
                 answer.alarm = answer.alarm or kinds[k][kind].open
@@ -251,7 +253,7 @@ def _judge(
                 far = max(far, stray(off, present[n], limits, counts[k], traces[k], rise, met))
             answers[n].farthest = max(answers[n].farthest, far)
     score(
-        lanes, times, losses, sizes, streams, records, recent, settling, counts, traces, kinds, rules, looks,
+        lanes, times, losses, sizes, limits, streams, records, recent, settling, counts, traces, kinds, rules, looks,
         references, pvalues, strengths, normal, answers,
     )  # fmt: skip
 

@@ -1,6 +1,8 @@
 """Channels that go beyond their limits in the middle of an anomaly that they have no part in."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,15 +11,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ccmtad import Detection, Detector, Event
+from ccmtad.calibrate.feedback import LARGEST_SIZE
+from ccmtad.files import open_sealed, seal
+from ccmtad.network.engine import Engine
+from ccmtad.results import plain
 from ccmtad.score import channels
 from ccmtad.score.channels import BLAME, EXCURSION, OWN, PART, Signals
 from ccmtad.score.events import FINAL, NONE, OPENED, UPDATED
 from ccmtad.score.kinds import A_PART, ONE_STORY, excursion
+from ccmtad.snapshot import MAGIC
+from ccmtad.stream import Stream
+from ccmtad.streams import Streams
 
 from .test_signals import waves
 
 Floats = NDArray[np.float64]
 FAULT = slice(1_000, 1_400)  # of the first channel
+LIMITS = np.ones((8, 3))
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +118,130 @@ def test_a_dismissed_excursion_is_not_told_again(detector: Detector) -> None:
     assert excursions(detector.detect(rows)) == [one]
 
 
+def ramp(values: Floats) -> None:
+    values[1_200:1_260, 3] += np.linspace(0, 14, 60)
+
+
+def test_what_climbs_slowly_and_falls_back_in_one_step_is_told_at_its_farthest(detector: Detector) -> None:
+    rows = faulty(ramp)
+    (one,) = excursions(detector.detect(rows))
+    assert one.peaks[0].value == rows[1_259, 3]
+    assert one.sentence.startswith("3 at 14")
+    detector.dismiss(one)
+    milder = excursions(detector.detect(rows))
+    detector.undo(one)
+    assert not milder
+
+
+def test_a_step_between_values_that_are_usual_is_told_as_a_step(detector: Detector) -> None:
+    def flip(values: Floats) -> None:
+        values[1_200:1_203, 3] = (1.0, -1.0, 1.0)
+
+    (one,) = excursions(detector.detect(faulty(flip)))
+    assert one.peaks[0].expected is None
+    assert one.sentence.startswith("3 moving by 2 in one row, further than it does")
+
+
+def test_one_that_grows_goes_on_being_told(detector: Detector) -> None:
+    rows = faulty(ramp)
+    stream, told = detector.stream(), []
+    for row in rows[:1_255]:
+        told += [one for one in stream.update(row).changes if one.event.kind == "excursion"]
+    assert told[0].what == "opened"
+    assert {one.what for one in told[1:]} == {"updated"}
+    assert [one.event.severity for one in told] == sorted(one.event.severity for one in told)
+    assert [told[-1].event] == excursions(detector.detect(rows[:1_255]))
+
+
+def test_it_is_over_once_its_channel_is_missing(detector: Detector) -> None:
+    def dies(values: Floats) -> None:
+        values[1_200:1_203, 3] += 10.0
+        values[1_203:1_380, 3] = np.nan
+
+    (one,) = excursions(detector.detect(faulty(dies)))
+    assert (one.start, one.end) == (1_200, 1_202)
+
+
+def test_many_channels_at_once_are_all_dismissed() -> None:
+    random = np.random.default_rng(0)
+    train, rows = (
+        np.column_stack([np.sin(np.arange(n) / 20 + i) + 0.1 * random.normal(size=n) for i in range(14)])
+        for n in (4_000, 2_000)
+    )
+    rows[FAULT, 0] += 4.0
+    rows[1_200:1_210, 3:] += 10.0
+    wide = Detector(epochs=2, width=16, blocks=1).fit(train)
+    (one,) = excursions(wide.detect(rows))
+    assert len(one.channels) == len(one.peaks) == 11
+    wide.dismiss(one)
+    assert not excursions(wide.detect(rows))
+
+
+@pytest.mark.parametrize("size", [1e200, 1.7e308])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_huge_value_spoils_no_file(tmp_path: Path, size: float) -> None:
+    small = Detector(epochs=2, width=16, blocks=1).fit(0.1 * waves(4_000))
+    rows = 0.1 * faulty(lambda _: None)
+    rows[1_200:1_202, 3] = size
+    (one,) = excursions(small.detect(rows))
+    assert one.channels == ("3",)
+    assert one.severity == LARGEST_SIZE
+    json.dumps(plain(one), allow_nan=False)
+    stream = small.stream()
+    for i, row in enumerate(rows):
+        stream.update(row)
+        if i in (1_200, 1_201, 1_300, 1_900):
+            small.stream(resume=stream.snapshot())
+    small.dismiss(one)
+    small.save(tmp_path / "small.ccm")
+    assert Detector.load(tmp_path / "small.ccm").feedback_ == small.feedback_
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_every_kind_survives_a_snapshot_and_a_stream_more(detector: Detector, compiled: bool) -> None:
+    def everything(values: Floats) -> None:
+        jump(values)
+        values[1_100:1_350, 2] = np.nan
+        values[1_100:1_350, 1] = values[1_100, 1]
+
+    model, rows = detector.model_, faulty(everything)
+    engine = Engine(model.weights, model.architecture, compiled)
+    streams, stream = Streams(model, ["a"], engine), Stream(model, engine)
+    whole = [event.kind for event in detector.detect(rows).events]
+    assert {"signal lost", "frozen", "excursion"} <= set(whole)
+    told = []
+    for i, row in enumerate(rows):
+        step = stream.update(row)
+        told += [one.event.kind for one in step.changes if one.what == "final"]
+        assert streams.update({"a": row})["a"].alarm == step.alarm
+        if i in (1_205, 1_300, 1_500):
+            frozen, stream = stream.snapshot(), Stream(model, engine)
+            stream.resume(frozen)
+            streams.add(f"at {i}")
+    assert sorted(told) == sorted(whole)
+
+
+def before_excursions(data: bytes) -> bytes:
+    """A snapshot as version 3 wrote it."""
+    arrays, facts = open_sealed(data, MAGIC, 4, "snapshot")
+    traces = {"traces": arrays["traces"][: BLAME + EXCURSION]}
+    stream = {name: value for name, value in facts["stream"].items() if name != "lasted"}
+    return seal(MAGIC, 3, {**arrays, **traces}, {**facts, "stream": stream, "kinds": facts["kinds"][:EXCURSION]})
+
+
+@pytest.mark.parametrize("row", [900, 1_010, 1_150, 1_195, 1_300])
+def test_a_snapshot_of_before_goes_on_in_the_middle_of_an_anomaly(detector: Detector, row: int) -> None:
+    rows = faulty(jump)
+    stream = detector.stream()
+    for one in rows[:row]:
+        stream.update(one)
+    again = detector.stream(resume=before_excursions(stream.snapshot()))
+    told = [one.event for values in rows[row:] for one in again.update(values).changes if one.what == "final"]
+    assert [one for one in told if one.kind == "excursion"] == (
+        excursions(detector.detect(rows)) if row < 1_200 else []
+    )
+
+
 def test_the_published_preset_knows_none() -> None:
     fitted = Detector(preset="paper", epochs=2, width=16, window=8).fit(waves(3_000))
     assert "excursion" not in {one.kind for one in fitted.detect(faulty(jump)).events}
@@ -125,7 +259,7 @@ def test_an_excursion_is_of_channels_without_a_part_and_ends_with_the_anomaly(fa
         traces[OWN] = ratios
         counts[channels.FAR_VALUE] = np.array(ratios) > 0.0
         was = set(out)
-        change = excursion(kinds, counts, traces, lasted, max(ratios), row, row)
+        change = excursion(kinds, counts, traces, LIMITS, lasted, max(ratios), row, row)
         beyond = {c for c in range(3) if ratios[c] > 0.0}
         if lasted == 0:
             assert change == (FINAL if was else NONE)

@@ -17,7 +17,7 @@ LEGEND = """\
 Faults put into normal rows, one a run: fitted on the first 70 % of a training series, injected into the rest. Sizes \
 are in ranges of the channel (its largest training value less its smallest). **Found**: an alarm from the first \
 injected row to the last + 24 that the untouched run does not have; a fault that begins in the middle of an alarm is \
-missed by this. Shares are over all faults of all entities; ± is \
+missed by this, unless it is an event of another kind. Shares are over all faults of all entities; ± is \
 the standard deviation over seeds. **Blame**: of the faults found, those where a touched channel was named first, or \
 among the first three."""
 

@@ -112,7 +112,8 @@ def _print(found: "dict[str, Detection]", own: str) -> None:
     if groups:
         severe = sorted(groups, key=lambda group: -group.severest)[:MOST]
         show.out.print(
-            "\nSeverity (largest error, in usual ones) at each budget; · is no event. Events that overlap share a line."
+            "\nSeverity at each budget (of anomalies the largest error, in usual ones); · is no event. "
+            "Events that overlap share a line."
         )
         events = show.plain_table("start", "end", *map(show.safe, found), "most blamed channels", right=tuple(found))
         for group in sorted(severe, key=lambda group: group.first):

@@ -60,7 +60,7 @@ class Event:
     start: int  # first row, inclusive
     alarm: int  # row at which the alarm was raised
     end: int | None  # last row, inclusive; None while open
-    severity: float  # how large: the largest error in units of the usual one, or how many times too long
+    severity: float  # how large: the largest error in units of the usual one, or how many times too long, or too far
     channels: tuple[str, ...]  # most blamed first
     blame: tuple[float, ...]  # share of the loss of each of these, averaged over the rows in alarm
     peaks: tuple[Peak, ...] = ()  # what each did at its worst: the most blamed, then others that were thrown off
@@ -173,6 +173,8 @@ class Event:
             return f"{listed(self.channels)} standing still{at}"
         if self.kind == "unlike training":
             return f"errors {number(self.severity)} times those of training, most in {listed(self.channels)}"
+        if self.kind == "excursion" and peak is not None and peak.expected is None and peak.step is not None:
+            return f"{first} moving by {number(peak.step)} in one row, further than it does"
         if peak is None or peak.value is None or peak.expected is None:
             return f"{first} other than expected"
         if self.kind == "excursion":

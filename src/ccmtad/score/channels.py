@@ -68,8 +68,8 @@ class Signals:
     traces: Floats  # (streams, 14 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
     # that was lost or frozen, recent mean of how far it is from what the others tell, and that of the last few rows,
     # how far astray in the newest row, how far beyond its values and steps there, up to which row an excursion beyond
-    # each limit is known, blame of each kind, the value farthest out in an excursion, the newest row in which it had a
-    # part in the anomaly that is going on
+    # each limit is known, blame of each kind, the value farthest from normal in an excursion, the newest row in which
+    # it had a part in the anomaly that is going on
     conditions: Records  # (streams, kinds) whether an event of each kind is going on
 
     @classmethod
@@ -98,7 +98,8 @@ def possible(traces: Floats, row: int) -> bool:
     latest = row + FORGOTTEN * math.log(FARTHEST)
     sums = np.vstack([traces[WORSE], traces[STRAYED], traces[OWN], traces[BLAME:FARTHEST_VALUE], traces[PART]])
     near = bool((np.abs(traces[[OFF, LATELY]]) <= FARTHEST_OFF).all())
-    return near and bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
+    blame = bool((traces[BLAME:FARTHEST_VALUE] <= FARTHEST).all())
+    return near and blame and bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
 
 
 @kernel

@@ -20,6 +20,7 @@ from .channels import (
     GONE_LIMIT,
     LAST,
     LOST,
+    MIDDLE,
     OWN,
     PART,
     SAME,
@@ -84,7 +85,9 @@ def risen_too_far(kinds: Any, traces: Any, risen: float, limit: float, row: int,
 
 
 @hot_kernel
-def excursion(kinds: Any, counts: Any, traces: Any, lasted: int, far: float, row: int, time: int) -> int:
+def excursion(
+    kinds: Any, counts: Any, traces: Any, limits: Any, lasted: int, far: float, row: int, time: int
+) -> int:  # fmt: skip
     """What values and steps beyond their limits change, in a row of an anomaly that has `lasted` for so many rows.
 
     Those of its first rows belong to it, and so does what a channel does that has had a part in it lately. `far` is 0
@@ -95,28 +98,41 @@ def excursion(kinds: Any, counts: Any, traces: Any, lasted: int, far: float, row
         return _follow(condition, 0, row, time, row, time, 0.0)
     if lasted == 1:
         traces[PART] = 0.0
-    number, farthest = 0, 0.0
+    number, farthest, before, joined = 0, 0.0, condition.peak, False
     if lasted > ONE_STORY and (far > 0.0 or condition.open):
-        number, farthest = _out(condition, counts, traces, lasted)
+        number, farthest, joined = _out(condition, counts, traces, limits, lasted)
     _have_part(kinds, counts, traces, lasted)
-    return _follow(condition, number, row, time, row, time, farthest)
+    change = _follow(condition, number, row, time, row, time, farthest)
+    return UPDATED if change == NONE and number > 0 and (joined or farthest > before) else change
 
 
 @kernel
-def _out(condition: Any, counts: Any, traces: Any, lasted: int) -> tuple[int, float]:
-    """How many channels are out on an excursion, and how many times its limit the farthest is."""
-    number, farthest, blame = 0, 0.0, BLAME + EXCURSION
+def _out(condition: Any, counts: Any, traces: Any, limits: Any, lasted: int) -> tuple[int, float, bool]:
+    """How many channels are out on an excursion, how many times its limit the farthest is, and whether one is new."""
+    number, farthest, joined, blame = 0, 0.0, False, BLAME + EXCURSION
     for c in range(traces.shape[1]):
         if not condition.open:
             traces[blame, c] = 0.0
-        far, part = traces[OWN, c], traces[PART, c]
-        if far > traces[blame, c] and (traces[blame, c] > 0.0 or part == 0.0 or lasted - part > A_PART):
-            traces[blame, c] = far
-            traces[FARTHEST_VALUE, c] = traces[LAST, c]
-        if traces[blame, c] > 0.0 and (counts[FAR_VALUE, c] > 0 or counts[FAR_STEP, c] > 0):
+        far, part, value = traces[OWN, c], traces[PART, c], traces[LAST, c]
+        if traces[blame, c] == 0.0 and far > 0.0 and (part == 0.0 or lasted - part > A_PART):
+            traces[FARTHEST_VALUE, c] = value
+            joined = True
+        elif traces[blame, c] == 0.0:
+            continue
+        traces[blame, c] = max(traces[blame, c], far)
+        if _is_out(counts, c):
             number += 1
             farthest = max(farthest, far)
-    return number, farthest
+            middle = limits[MIDDLE, c]
+            if abs(value - middle) > abs(traces[FARTHEST_VALUE, c] - middle):
+                traces[FARTHEST_VALUE, c] = value
+    return number, farthest, joined
+
+
+@kernel
+def _is_out(counts: Any, c: int) -> bool:
+    """Whether a channel is there, and beyond its limit of values or of steps."""
+    return counts[GONE, c] == 0 and (counts[FAR_VALUE, c] > 0 or counts[FAR_STEP, c] > 0)  # type: ignore[no-any-return]
 
 
 @kernel
@@ -127,7 +143,7 @@ def _have_part(kinds: Any, counts: Any, traces: Any, lasted: int) -> None:
     for c in range(traces.shape[1]):
         if traces[WORSE, c] > traces[WORSE, worst]:
             worst = c
-        far = counts[FAR_VALUE, c] != 0 or counts[FAR_STEP, c] != 0
+        far = counts[GONE, c] == 0 and (counts[FAR_VALUE, c] != 0 or counts[FAR_STEP, c] != 0)
         if far or (lost and traces[BLAME + LOST, c] > 0.0) or (frozen and traces[BLAME + FROZEN, c] > 0.0):
             traces[PART, c] = lasted
     traces[PART, worst] = lasted
@@ -135,6 +151,7 @@ def _have_part(kinds: Any, counts: Any, traces: Any, lasted: int) -> None:
 
 @kernel
 def _follow(condition: Any, number: int, row: int, time: int, start: int, start_time: int, farthest: float) -> int:
+    # Interpreted, numbers may be numpy's: a record keeps Python's.
     if number == 0:
         if not condition.open:
             return NONE
@@ -145,15 +162,15 @@ def _follow(condition: Any, number: int, row: int, time: int, start: int, start_
         change = OPENED
         condition.open = True
         condition.channels = 0
-        condition.start = start
-        condition.start_time = start_time
+        condition.start = int(start)
+        condition.start_time = int(start_time)
         condition.alarm = row
         condition.alarm_time = time
         condition.peak = 0.0
     elif number > condition.channels:
         change = UPDATED
-    condition.channels = max(condition.channels, number)
+    condition.channels = int(max(condition.channels, number))
     condition.end = row
     condition.end_time = time
-    condition.peak = max(condition.peak, farthest)
+    condition.peak = float(max(condition.peak, farthest))
     return change

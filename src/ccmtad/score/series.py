@@ -57,7 +57,7 @@ def _fold(
                     for c in range(len(unit)):
                         own[t - first, i, c] = trace[channels.TO_BLAME[i], c]
             strange = unlike(tracks, looks, rule, kind, trace, numbers[t], times[t])
-        further = excursion(kind, count, trace, stream.lasted, far, numbers[t], times[t])
+        further = excursion(kind, count, trace, limits, stream.lasted, far, numbers[t], times[t])
         for i in range(len(KINDS)):
             others[t, i] = kind[i].open
         if lost != NONE or frozen != NONE or strange != NONE or further != NONE:
@@ -95,7 +95,7 @@ def _fold_plain(
             if in_alarm[t]:
                 own[t - first] = traces[0][list(channels.TO_BLAME)]
             strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], row, time)
-        further = excursion(kinds[0], counts[0], traces[0], streams[0].lasted, far, row, time)
+        further = excursion(kinds[0], counts[0], traces[0], limits, streams[0].lasted, far, row, time)
         others[t] = [kind.open for kind in kinds[0]]
         if lost or frozen or strange or further:
             return t + 1, lost, frozen, strange, further

@@ -49,7 +49,7 @@ from .channels import (
     longest_still,
 )  # fmt: skip
 
-__all__ = ["beyond", "beyond_at_once", "beyond_its_own", "off_level", "sense", "sense_at_once"]
+__all__ = ["beyond", "beyond_at_once", "beyond_its_own", "off_level", "sense", "sense_at_once", "within"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,14 +63,14 @@ LASTING = 100  # rows that an excursion alarms by itself: what lasts longer is f
 @kernel
 def _noticed(counts: Any, traces: Any, test: int, c: int, ratio: float, row: int) -> float:
     """How many times its limit, which is above 1, where that is something new: an excursion as far as others lately is
-    not noticed, and one that has lasted for long no longer."""
+    not noticed, and one that has lasted for long no longer. Beyond some number, more is the same."""
     known, until = traces[test + KNOWN, c], known_until(row, ratio)
     if counts[test, c] > 0:
         counts[test, c] += 1
     else:
         counts[test, c] = 1 if until > known + FORGOTTEN * math.log(NOTICED) else -1
     traces[test + KNOWN, c] = max(known, until)
-    return ratio if 0 < counts[test, c] <= LASTING else 0.0
+    return min(ratio, FARTHEST) if 0 < counts[test, c] <= LASTING else 0.0
 
 
 @kernel
@@ -188,10 +188,8 @@ def sense_at_once(
 ) -> tuple[float, int, int]:
     """The same without a loop over the channels that are as usual."""
     there, last, same, number = np.isfinite(values), traces[LAST], counts[SAME], len(values)
-    step, away = np.abs(values - last), values - limits[MIDDLE]
-    usual = (step <= limits[STEP]) & (away <= limits[ABOVE]) & (-away <= limits[BELOW]) & there
-    if len(limits) > LEEWAY:
-        usual &= _beyond_leeway(values, limits) <= 1.0
+    step = np.abs(values - last)
+    usual = (step <= limits[STEP]) & within(values, limits) & there
     traces[STRAYED : OWN + 1] = 0.0
     if count_nonzero(usual) == number and not count_nonzero(counts[GONE]):
         farthest, lost = 0.0, 0
@@ -213,6 +211,13 @@ def sense_at_once(
         np.putmask(kept, moved, new)
     still = (there & (same > limits[STILL_LIMIT])).nonzero()[0].tolist()
     return farthest, lost, sum(int(same[c]) > longest_still(traces, limits, c, met) for c in still)
+
+
+def within(values: Floats, limits: Floats) -> Bools:
+    """Which values are within their limits."""
+    away = values - limits[MIDDLE]
+    inside: Bools = (away <= limits[ABOVE]) & (-away <= limits[BELOW])
+    return inside & (_beyond_leeway(values, limits) <= 1.0) if len(limits) > LEEWAY else inside
 
 
 def _beyond_leeway(values: Floats, limits: Floats) -> Floats:
