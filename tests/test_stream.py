@@ -1,8 +1,10 @@
 """A stream gives the answer of a batch, survives anything, and resumes exactly."""
 
+import copy
 import io
 import math
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -159,6 +161,22 @@ def facts(step: Step) -> tuple[Any, ...]:
     """Everything a step says, comparable: NaN as text."""
     plain = (step.index, step.ready, repr(step.loss), step.pvalue, step.evidence, step.score, step.alarm)
     return (*plain, step.changes, step.health, step.notes, step.blame.tobytes())
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda stream: pickle.loads(pickle.dumps(stream))])
+@pytest.mark.parametrize("compiled", BOTH)
+def test_a_copy_goes_its_own_way(
+    fitted: Detector, faulty: Run, compiled: bool, copied: Callable[[Stream], Stream]
+) -> None:
+    model, values = fitted.model_, faulty.frame.values
+    alone, stream = (Stream(model, Engine(model.weights, model.architecture, compiled)) for _ in range(2))
+    for row in values[:400]:
+        assert alone.update(row).score == stream.update(row).score
+    other = copied(stream)
+    for row in values[700:800]:
+        other.update(row)
+    assert [alone.update(row).score for row in values[400:600]] == [stream.update(row).score for row in values[400:600]]
+    assert (stream.tally.rows, other.tally.rows) == (600, 500)
 
 
 @settings(max_examples=5)

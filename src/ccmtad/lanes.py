@@ -55,7 +55,7 @@ class Lanes:
     def heed(self, said: Iterable[Verdict]) -> None:
         """Takes words on events to heart, from the next row on."""
         self._heed(self.model.told(said))
-        self._put_together()
+        self._packed = None  # what a compiled update takes: made anew
 
     def _heed(self, model: Model) -> None:
         model = model.heeding
@@ -83,15 +83,21 @@ class Lanes:
         # Largest squared error in alarm, the value there, the expected one; the farthest from what the others tell, and
         # beyond its own values and steps.
         self.peaks = np.zeros((number, 5, channels))
-        self._put_together()
+        self._packed = None  # what a compiled update takes: made anew
 
-    def _put_together(self) -> None:
+    def _pack(self, parts: tuple[Any, ...]) -> Any:
+        from .packed import PACK
+
         combiner = self.model.combiner
-        self._state = (
-            *self.memory.all, *self.signals.all, self.held, self.age, self.averaged, self.ring, self.past,
-            *self._preparing,
-            combiner.unit, combiner.way.most, *self.model.guessing,
+        return PACK.fast(
+            (
+                *self.memory.all, *self.signals.all, self.held, self.age, self.averaged, self.ring, self.past,
+                *self._preparing, combiner.unit, combiner.way.most, *self.model.guessing, *parts, *self._rules,
+            )
         )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_packed": None}  # a copy has arrays of its own
 
     def update(self, lanes: Ints, values: Floats, times: Ints) -> "Taken":
         """One row for each of the `lanes`."""
@@ -103,11 +109,9 @@ class Lanes:
         parts = self.engine.parts
         if parts is not None:
             # `_arrive` fills an answer: a record as it starts costs more than a small network.
-            answers, back, errors = np.empty(rows, ANSWER.dtype), np.empty((rows, channels)), np.empty((rows, channels))
-            UPDATE.fast(
-                lanes, values, times, answers, slots, ready, x, present, back, errors, *self._state, *parts,
-                *self._rules,
-            )  # fmt: skip
+            answers, back, errors = ANSWER.empty(rows), np.empty((rows, channels)), np.empty((rows, channels))
+            self._packed = self._packed or self._pack(parts)
+            UPDATE.fast(lanes, values, times, answers, slots, ready, x, present, back, errors, self._packed)
             return Taken(self, lanes, values, answers, x, back, errors, present)
         return self._update_in_parts(lanes, values, times, slots, x, present)
 
@@ -347,7 +351,7 @@ class Taken:
     def answer(self, number: int) -> tuple[Any, ...]:
         """What the step wrote, in the order of its fields."""
         if self.of.compiled:
-            return self.answers[number].item()  # type: ignore[no-any-return]
+            return self.answers.item(number)  # type: ignore[no-any-return]
         return tuple(vars(self.answers[number]).values())
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -53,6 +53,10 @@ class Layout:
         """Records as compiled code takes them."""
         return np.full(shape, self._first, self.dtype)
 
+    def empty(self, number: int) -> NDArray[Any]:
+        """The same with anything in them; numpy's own `empty` takes three times as long over records."""
+        return np.ndarray(number, self.dtype, bytearray(number * self.dtype.itemsize))
+
     @cached_property
     def _first(self) -> NDArray[Any]:
         made = np.zeros((), self.dtype)
