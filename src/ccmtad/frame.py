@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChannelError, InputError, SettingError
-from .prepare.scale import CACHED
 from .wording import got, is_text, some
 from .zones import check_zone, moments
 
 if TYPE_CHECKING:
     import narwhals as nw  # a user who has no table needs no narwhals
 
-__all__ = ["Frame", "Origin", "Others", "inside", "nanoseconds"]
+__all__ = ["CACHED", "Frame", "Origin", "Others", "inside", "nanoseconds"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.datetime64]
@@ -26,6 +25,7 @@ Times = NDArray[np.datetime64]
 
 log = logging.getLogger("ccmtad")
 
+CACHED = 16_384  # numbers that stay in the cache
 NANOSECONDS = np.dtype("datetime64[ns]")
 LATEST = 9.2e9  # seconds from 1970 that nanoseconds can hold
 NEVER = int(np.iinfo(np.int64).min)  # what numpy calls NaT

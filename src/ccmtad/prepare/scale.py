@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..frame import CACHED
+
 __all__ = ["CLIP", "Scaler", "clip", "scaled_and_clipped"]
 
 Floats = NDArray[np.float64]
 
 CLIP = 4.0
-CACHED = 16_384  # numbers that stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
