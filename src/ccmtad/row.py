@@ -21,11 +21,12 @@ def values_of(row: Any, channels: tuple[str, ...]) -> Floats:
     if hasattr(row, "to_dict"):  # a pandas Series: by name, as a mapping
         row = row.to_dict()
     if isinstance(row, Mapping):
-        missing = [name for name in channels if name not in row]
-        extra = [str(name) for name in row if name not in channels]
-        if missing or extra:
-            parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
-            raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
+        if len(row) != len(channels) or not all(map(row.__contains__, channels)):
+            missing = [name for name in channels if name not in row]
+            extra = [str(name) for name in row if name not in channels]
+            if missing or extra:
+                parts = [f"missing: {some(missing)}"] * bool(missing) + [f"not fitted: {some(extra)}"] * bool(extra)
+                raise ChannelError(f"row must have the channels of the fitted data; {'; '.join(parts)}")
         row = [row[name] for name in channels]
     if isinstance(row, str | bytes | Set):
         raise InputError(f"row must be a sequence, an array or a mapping by channel name; got {got(row)}")

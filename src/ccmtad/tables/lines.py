@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,10 @@ class Parser:
     def __post_init__(self) -> None:
         if self.how.timezone is not None:
             self.clock = Clock(self.how.timezone)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.channels)
 
     def first(self, line: bytes) -> Row | None:
         """The first line of a file: a header, or a row."""
@@ -291,7 +296,7 @@ class Parser:
         notes: list[str] = []
         values = [self._value(name, found.get(name), notes) for name in self.channels]
         for name in found:
-            if name not in self.channels and name != self.time and name not in self.how.drop:
+            if name not in self._known and name != self.time and name not in self.how.drop:
                 self._tell(notes, f"key {name!r} is not a fitted channel: left out")
         cell = found.get(self.time) if isinstance(self.time, str) else None
         when = self._moment(str(cell) if isinstance(cell, int | float) else cell, notes)
