@@ -9,8 +9,7 @@ from .calibrate.feedback import LARGEST_SIZE
 from .model import Model
 from .record import NEVER
 from .results import Event
-from .score.channels import BLAME, EXCURSION, FARTHEST_VALUE, KINDS, MIDDLE, STOOD, UNLIKE
-from .score.signals import within
+from .score.channels import BLAME, EXCURSION, FARTHEST_STEP, FARTHEST_VALUE, KINDS, MIDDLE, STOOD, UNLIKE
 
 __all__ = ["condition_event"]
 
@@ -39,10 +38,9 @@ def _peaks(kind: int, model: Model, traces: Floats) -> Floats:
     """(5, channels): what each did, as far as that is told of such an event."""
     peaks = np.full((5, len(model.channels)), np.nan)
     if kind == EXCURSION:
-        value, limits = traces[FARTHEST_VALUE], model.limits
         # What went too far in one step alone was not beyond any value: there is none that it should have had.
-        beyond = ~within(value, limits)
-        peaks[[1, 2, 4]] = value, np.where(beyond, limits[MIDDLE], np.nan), model.as_steps(traces[BLAME + EXCURSION])
+        value, step = traces[FARTHEST_VALUE], np.minimum(traces[FARTHEST_STEP], LARGEST_SIZE)
+        peaks[[1, 2, 4]] = value, np.where(np.isnan(value), np.nan, model.limits[MIDDLE]), step
     elif kind != UNLIKE:
         peaks[1] = traces[STOOD]
     return peaks

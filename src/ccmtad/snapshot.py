@@ -131,8 +131,9 @@ def _of_version_3(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
     """What version 3 wrote, which knew of no excursions, as a lane knows it: whatever is beyond a limit of its own, and
     whoever is worst, has a part in the anomaly that is going on."""
     fresh, start = Lanes(lanes.model, 1, lanes.engine).state(0)
-    traces, kinds = fresh["traces"].copy(), facts["kinds"]
-    traces[: len(arrays["traces"])] = arrays["traces"]
+    traces, old, kinds = fresh["traces"].copy(), arrays["traces"], facts["kinds"]
+    _check(old.shape == (channels.BLAME + channels.EXCURSION, traces.shape[1]) and old.dtype == traces.dtype, "traces")
+    traces[: len(old)] = old
     lasted = facts["stream"]["alarmed"] if facts["stream"]["same_excursion"] else 0
     beyond = (arrays["counts"][channels.FAR_VALUE : channels.FAR_STEP + 1] != 0).any(axis=0)
     beyond[np.argmax(traces[channels.WORSE])] = True

@@ -40,7 +40,7 @@ Word = Literal["dismissed", "confirmed", "undone"]
 LARGEST_SIZE = 1e150  # of an error in units of the usual one: its square is a number
 ROOM = 1.1  # times as far as the event came, and no further
 SCALED_RANGE = 2.0
-LOST, FROZEN, UNLIKE, _ = KINDS
+LOST, FROZEN, UNLIKE, EXCURSION = KINDS
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def milder(
 ) -> tuple[Combiner, Calibration, Floats]:  # fmt: skip
     """How channels are judged after what was dismissed. `span` are their ranges in training.
 
-    The channel that is blamed most may shift as far again from wherever it normally is; to either side, since what
-    controls a process answers a wrong reading with one beyond the other end.
+    The channel that is blamed most, and each that was on an excursion, may shift as far again from wherever it normally
+    is; to either side, since what controls a process answers a wrong reading with one beyond the other end.
     """
     unit, usual, limits, unlike = combiner.unit.copy(), limits, limits.copy(), calibration.unlike
     place = {name: i for i, name in enumerate(channels)}
@@ -114,7 +114,7 @@ def milder(
                     unit[c] = max(unit[c], min(error / calibration.quiet, LARGEST_LOSS))
                     limits[ERROR, c] = max(limits[ERROR, c], error)
                 if value is not None and expected is not None:
-                    if name == one.channels[0]:
+                    if name == one.channels[0] or one.kind == EXCURSION:
                         shift = ROOM * max(abs(value - expected), (off or 0.0) * float(span[c]))
                         for line in (ABOVE, BELOW, STEP):
                             limits[line, c] = max(limits[line, c], usual[line, c] + shift)

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from ..results import MOST_BLAMED, Change, Event, plain
 
 __all__ = ["Journal", "Notice"]
 
-GROWN = 2.0  # an open event is told of again when its severity is so many times the last told
+GROWN = 2.0  # an open event is told of again when its severity is so many times the last told, or others join it
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Told:
     id: str
     revision: int
     severity: float
+    channels: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -52,22 +54,25 @@ class Journal:
             name = f"{self.name}+{self.part}" if self.part and event.alarm_time is None else self.name
             self.told[of] = Told(f"{name}-{event.id}", 0, 0.0)
         last = self.told[of]
-        if what == "updated" and event.severity < GROWN * last.severity:
+        # Who an anomaly is of is only known once it is over; who joins another kind of event is in it for sure.
+        joined = event.kind != "anomaly" and not last.channels.issuperset(event.channels)
+        if what == "updated" and not joined and event.severity < GROWN * last.severity:
             return None
         last.revision, last.severity = last.revision + 1, event.severity
+        last.channels |= frozenset(event.channels)
         if what == "final":
             del self.told[of]
         return Notice(last.id, last.revision, what, event if self.zone is None else replace(event, zone=self.zone))
 
     def state(self) -> dict[str, Any]:
         """All it remembers, as JSON knows it."""
-        told = {kind: [one.id, one.revision, one.severity] for kind, one in self.told.items()}
+        told = {kind: [one.id, one.revision, one.severity, sorted(one.channels)] for kind, one in self.told.items()}
         return {"part": self.part, "told": told}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Goes on with what it remembered."""
         self.part = int(state["part"])
         self.told = {
-            str(kind): Told(str(name), int(revision), float(severity))
-            for kind, (name, revision, severity) in state["told"].items()
+            str(kind): Told(str(name), int(revision), float(severity), frozenset(map(str, chain(*channels))))
+            for kind, (name, revision, severity, *channels) in state["told"].items()
         }

@@ -10,10 +10,13 @@ from typing import Any
 
 from ..compiled import hot_kernel, kernel
 from .channels import (
+    BEYOND,
     BLAME,
     EXCURSION,
     FAR_STEP,
     FAR_VALUE,
+    FARTHEST,
+    FARTHEST_STEP,
     FARTHEST_VALUE,
     FROZEN,
     GONE,
@@ -21,10 +24,13 @@ from .channels import (
     LAST,
     LOST,
     MIDDLE,
+    NOTICED,
     OWN,
     PART,
     SAME,
+    STEP,
     STOOD,
+    TOLD,
     UNLIKE,
     WORSE,
     longest_still,
@@ -91,48 +97,58 @@ def excursion(
     """What values and steps beyond their limits change, in a row of an anomaly that has `lasted` for so many rows.
 
     Those of its first rows belong to it, and so does what a channel does that has had a part in it lately. `far` is 0
-    where nothing is beyond a limit.
+    where nothing new is beyond a limit.
     """
     condition = kinds[EXCURSION]
     if lasted == 0:
         return _follow(condition, 0, row, time, row, time, 0.0)
     if lasted == 1:
         traces[PART] = 0.0
-    number, farthest, before, joined = 0, 0.0, condition.peak, False
-    if lasted > ONE_STORY and (far > 0.0 or condition.open):
-        number, farthest, joined = _out(condition, counts, traces, limits, lasted)
+        traces[TOLD] = 0.0
+    number, farthest, news = 0, 0.0, False
+    if lasted > ONE_STORY and (far > 0.0 or condition.open or condition.alarm > row - lasted):
+        number, farthest, news = _out(condition, counts, traces, limits, lasted)
     _have_part(kinds, counts, traces, lasted)
     change = _follow(condition, number, row, time, row, time, farthest)
-    return UPDATED if change == NONE and number > 0 and (joined or farthest > before) else change
+    return UPDATED if change == NONE and number > 0 and news else change
 
 
 @kernel
 def _out(condition: Any, counts: Any, traces: Any, limits: Any, lasted: int) -> tuple[int, float, bool]:
-    """How many channels are out on an excursion, how many times its limit the farthest is, and whether one is new."""
-    number, farthest, joined, blame = 0, 0.0, False, BLAME + EXCURSION
+    """How many channels are out on an excursion, how many times its limit the farthest is, and whether one is new, or
+    has come further."""
+    number, farthest, news, blame = 0, 0.0, False, BLAME + EXCURSION
     for c in range(traces.shape[1]):
         if not condition.open:
             traces[blame, c] = 0.0
-        far, part, value = traces[OWN, c], traces[PART, c], traces[LAST, c]
-        if traces[blame, c] == 0.0 and far > 0.0 and (part == 0.0 or lasted - part > A_PART):
-            traces[FARTHEST_VALUE, c] = value
-            joined = True
-        elif traces[blame, c] == 0.0:
-            continue
-        traces[blame, c] = max(traces[blame, c], far)
-        if _is_out(counts, c):
+        far, value = traces[BEYOND, c], traces[LAST, c]
+        if traces[blame, c] == 0.0:
+            if not _begins(traces, c, far, lasted):
+                continue
+            traces[FARTHEST_VALUE, c] = math.nan
+            traces[FARTHEST_STEP, c] = 0.0
+        # A step that is no news is the way back.
+        if counts[GONE, c] == 0 and (counts[FAR_VALUE, c] != 0 or counts[FAR_STEP, c] > 0):
             number += 1
             farthest = max(farthest, far)
-            middle = limits[MIDDLE, c]
-            if abs(value - middle) > abs(traces[FARTHEST_VALUE, c] - middle):
+            if far > traces[blame, c]:
+                news = True
+                traces[blame, c] = far
+                traces[TOLD, c] = max(traces[TOLD, c], far)
+            traces[FARTHEST_STEP, c] = max(traces[FARTHEST_STEP, c], min(far * limits[STEP, c], FARTHEST))
+            known, middle = traces[FARTHEST_VALUE, c], limits[MIDDLE, c]
+            if counts[FAR_VALUE, c] != 0 and not abs(value - middle) <= abs(known - middle):  # known may be NaN
+                news = True
                 traces[FARTHEST_VALUE, c] = value
-    return number, farthest, joined
+    return number, farthest, news
 
 
 @kernel
-def _is_out(counts: Any, c: int) -> bool:
-    """Whether a channel is there, and beyond its limit of values or of steps."""
-    return counts[GONE, c] == 0 and (counts[FAR_VALUE, c] > 0 or counts[FAR_STEP, c] > 0)  # type: ignore[no-any-return]
+def _begins(traces: Any, c: int, far: float, lasted: int) -> bool:
+    """Whether what a channel does is news, and none of its own doing; or further than what was told of it by far."""
+    told, part = traces[TOLD, c], traces[PART, c]
+    apart = part == 0.0 or lasted - part > A_PART
+    return (traces[OWN, c] > 0.0 and apart) or (told > 0.0 and far > NOTICED * told)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -18,6 +18,7 @@ from ..compiled import hot_kernel, kernel
 from .channels import (
     ABOVE,
     BELOW,
+    BEYOND,
     ERROR,
     FAR_ASTRAY,
     FAR_ERROR,
@@ -78,6 +79,8 @@ def beyond_its_own(counts: Any, traces: Any, test: int, c: int, ratio: float, ro
     """The same for what a channel does by itself, whatever became of its neighbours: who is to blame."""
     far, kept = _noticed(counts, traces, test, c, ratio, row), STRAYED if test == FAR_ASTRAY else OWN
     traces[kept, c] = max(traces[kept, c], far)
+    if test != FAR_ASTRAY:
+        traces[BEYOND, c] = max(traces[BEYOND, c], min(ratio, FARTHEST))
     return far
 
 
@@ -112,6 +115,7 @@ def _sense_each(
         value = values[c]
         traces[STRAYED, c] = 0.0
         traces[OWN, c] = 0.0
+        traces[BEYOND, c] = 0.0
         if not math.isfinite(value):
             if counts[GONE, c] == 0:
                 since[GONE_ROW, c] = row
@@ -175,6 +179,7 @@ def _take_usual(values: Any, counts: Any, since: Any, traces: Any, row: int, tim
         traces[LAST, c] = values[c]
     counts[FAR_VALUE : FAR_STEP + 1] = 0
     traces[STRAYED : OWN + 1] = 0.0
+    traces[BEYOND] = 0.0
 
 
 @kernel
@@ -191,6 +196,7 @@ def sense_at_once(
     step = np.abs(values - last)
     usual = (step <= limits[STEP]) & within(values, limits) & there
     traces[STRAYED : OWN + 1] = 0.0
+    traces[BEYOND] = 0.0
     if count_nonzero(usual) == number and not count_nonzero(counts[GONE]):
         farthest, lost = 0.0, 0
         counts[FAR_VALUE : FAR_STEP + 1] = 0
