@@ -71,6 +71,19 @@ def test_a_run_finds_what_cannot_be_missed_and_says_what_is_too_short(tmp_path: 
     assert "10 ranges, 1 row" in text
 
 
+def test_a_fault_that_changes_nothing_is_said_and_never_found() -> None:
+    random, rows = np.random.default_rng(0), 3_000
+    seldom = (np.arange(rows) % 700 < 10).astype(np.float64)  # it stands still nearly always
+    frame = Frame(np.column_stack([seldom, np.sin(np.arange(rows) / 20) + 0.1 * random.normal(size=rows)]), ("a", "b"))
+    entity = Entity("SMD", "machine-1-1", frame, frame, Truth(np.zeros(rows, dtype=np.bool_)))
+    records = list(injected(entity, Settings.of(epochs=2, width=16, blocks=1), ("pca",), 0))
+    told = [one for record in records for one in record["faults"]]
+    unchanged = [one for one in told if not one["changed"]]
+    assert {one["fault"] for one in unchanged} >= {"frozen"}
+    assert not any(one["found"] for one in unchanged)
+    assert all(one["changed"] for one in told if "range" in one["fault"] or "missing" in one["fault"])
+
+
 def test_entities_kept_apart_need_a_flag() -> None:
     assert len(kept_apart()["SMAP"]) == 11
     with pytest.raises(InputError, match="must not be one that is kept apart"):

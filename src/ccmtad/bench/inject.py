@@ -92,9 +92,11 @@ class Ground:
         before = {(event.kind, event.alarm) for event in untouched.events}
         for one in self.faults:
             end = one.last + AFTER + 1
-            found = watching.detect(Frame(one.into(self.values, self.train.values)[:end], channels))
+            damaged = one.into(self.values, self.train.values)
+            found = watching.detect(Frame(damaged[:end], channels))
             new = [e for e in found.events if one.start <= e.alarm and (e.kind, e.alarm) not in before]
-            yield _fault(one, new, channels, bool(untouched.alarm[one.start]))
+            changed = not np.array_equal(damaged, self.values, equal_nan=True)
+            yield _fault(one, new, channels, bool(untouched.alarm[one.start]), changed)
 
     def all_judged(self, watching: Baseline) -> Record:
         """What is made of all faults, and of the untouched rows."""
@@ -102,8 +104,8 @@ class Ground:
         return {"faults": list(self.judged(watching, untouched)), "untouched": _untouched(untouched, self.first)}
 
 
-def _fault(one: Injected, new: list[Event], channels: tuple[str, ...], masked: bool) -> Record:
-    made: Record = {"fault": one.fault.name, "found": bool(new), "masked": masked}
+def _fault(one: Injected, new: list[Event], channels: tuple[str, ...], masked: bool, changed: bool) -> Record:
+    made: Record = {"fault": one.fault.name, "found": bool(new), "masked": masked, "changed": changed}
     if new:
         event = min(new, key=lambda event: event.alarm)
         touched = {channels[i] for i in one.channels}

@@ -19,7 +19,8 @@ are in ranges of the channel (its largest training value less its smallest). **F
 injected row to the last + 24 that the untouched run does not have; a fault that begins in the middle of an alarm is \
 missed by this, unless it is an event of another kind. Shares are over all faults of all entities; ± is \
 the standard deviation over seeds. **Blame**: of the faults found, those where a touched channel was named first, or \
-among the first three."""
+among the first three. **Changes a value**: what stands still already cannot be frozen, two channels that are alike \
+cannot be swapped: such a fault leaves the rows as they were, to the bit, and nobody can find it."""
 
 
 def injected_sections(groups: Sequence[Group], title: Callable[[str], str]) -> list[Section]:
@@ -31,6 +32,14 @@ def injected_sections(groups: Sequence[Group], title: Callable[[str], str]) -> l
     rows = [
         (fault.name, *(_share(group, "ccmtad", fault.name, lambda told: told["found"]) for group in groups))
         for fault in FAULTS
+    ]
+    rows += [
+        (
+            f"{fault.name}, where it changes a value",
+            *(_share(g, "ccmtad", fault.name, _found_if_changed) for g in groups),
+        )
+        for fault in FAULTS
+        if not all(one["changed"] for group in groups for one in _told(group, "ccmtad", fault.name))
     ]
     rows += [(f"*{label}*", *(_of(group) for group in groups)) for label, _of in OVERALL]
     found.append(Section(3, "Found by ccmtad, by dataset", "", ("fault", *names), tuple(rows)))
@@ -45,16 +54,24 @@ def _dataset(group: Group, name: str, title: Callable[[str], str]) -> list[Secti
     text = f"{len(used)} entities, {len({r['seed'] for r in group.records})} seeds."
     if short:
         text += f" Too short to fit and inject into, so left out: {', '.join(short)}."
-    header = ("fault", *(f"{title(m)}" for m in group.methods), "at once", "median delay", "blame first", "top three")
+    header = (
+        "fault", *(f"{title(m)}" for m in group.methods), "changes a value", "at once", "median delay", "blame first",
+        "top three",
+    )  # fmt: skip
     rows = []
     for fault in FAULTS:
         cells = [_share(group, m, fault.name, lambda told: told["found"]) for m in group.methods]
         at_once = _share(group, "ccmtad", fault.name, lambda told: told["found"] and told["delay"] == 0)
         delays = [one["delay"] for one in _told(group, "ccmtad", fault.name) if one["found"]]
         blame = [_share(group, "ccmtad", fault.name, partial(_if_found, key)) for key in ("first", "top_three")]
-        rows.append((fault.name, *cells, at_once, f"{median(delays):g}" if delays else "", *blame))
+        changed = _share(group, "ccmtad", fault.name, lambda told: told["changed"])
+        rows.append((fault.name, *cells, changed, at_once, f"{median(delays):g}" if delays else "", *blame))
     rows.append(("*false events per 10,000 untouched rows*", *(_false(group, m) for m in group.methods)))
     return [Section(3, f"Injected faults, {name}", text, header, tuple(rows))]
+
+
+def _found_if_changed(told: Told) -> bool | None:
+    return told["found"] if told["changed"] else None
 
 
 def _if_found(key: str, told: Told) -> bool | None:

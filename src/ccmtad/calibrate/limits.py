@@ -7,7 +7,11 @@ value two whole ranges outside everything seen is too far whatever it says, and 
 as the longest.
 
 A switch is a channel that has only ever taken two values, and gone from one to the other time and again: what is not a
-whole number of such steps away is too far, whatever the budget. Whole steps are left to the tail: it may be a count.
+whole number of such steps away is too far, whatever the budget. Whole steps are left to the tail, since it may be a
+count, until it has been at an end often enough that a count would have gone beyond. Of a switch that has stood still
+many times, twice the longest standstill is too long.
+
+A channel that came back to exactly 0 time and again and was never below has its floor there: below is too far.
 """
 
 from dataclasses import dataclass, replace
@@ -30,13 +34,16 @@ CONFIDENCE = 0.9
 LIGHTEST = {"above": 0.1, "below": 0.1, "step": 0.1, "error": 0.2, "astray": 0.13, "lost": 0.3, "still": 0.3}
 RANGES_OUTSIDE = 1.9  # beyond everything seen: too far, whatever the tail says
 NEVER_ASTRAY = 0.01  # in scaled units, of which a range has two
-TIMES_AS_LONG = 3.0
+TIMES_AS_LONG, TIMES_AS_LONG_OF_A_SWITCH = 3.0, 2.0
+FEWEST_RUNS_OF_A_SWITCH = 50  # standstills before the shorter of these counts
 SHORTEST_STANDSTILL = 24.0  # rows that are never too long
 FEWEST_RUNS = 2 * FEWEST_IN_TAIL  # standstills of a channel, or it has moved too seldom to tell
 ROWS_PER_ALARM = 10_000.0  # where a threshold is given, and no budget counts
 FURTHEST = 600.0  # exponent
 FEWEST_CHANGES = 10  # of a switch: a rate that was seen to be above 0 twice is none
-OFF_LEVEL = 0.05  # of the gap between the two values of a switch: nearer is one of them
+OFF_LEVEL = 0.05  # of the gap between the two values of a switch: nearer is one of them; of a range: below a floor
+FEWEST_VISITS = 10  # to 0, before that is a floor
+MISSED = 5.0  # times that a count was to be expected beyond an end: that it never was has a chance of e^-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +101,19 @@ class Tails:
         for c in range(values.shape[1]):
             column = values[:, c]
             there = column[~np.isnan(column)]
+            two_values = bool(moves[c] and ((there == low[c]) | (there == high[c])).all())
             if extremes and moves[c]:
-                if ((there == low[c]) | (there == high[c])).all():
+                if two_values:
                     switch[:, c] = low[c], span[c], np.count_nonzero(there[1:] != there[:-1])
-                outside = RANGES_OUTSIDE * span[c]
                 steps = np.abs(np.diff(column))
                 steps = steps[~np.isnan(steps)]
-                for test, sizes in (("above", there - middle[c]), ("below", middle[c] - there), ("step", steps)):
-                    top = float(np.max(sizes, initial=0.0))
-                    made[test][c] = _tail(sizes[sizes > 0.0], len(sizes), test, top, top + outside)
+                for test, sizes, end in (
+                    ("above", there - middle[c], two_values and _is_end(there == high[c])),
+                    ("below", middle[c] - there, (two_values and _is_end(there == low[c])) or _is_floor(there)),
+                    ("step", steps, False),
+                ):
+                    top, outside = float(np.max(sizes, initial=0.0)), OFF_LEVEL if end else RANGES_OUTSIDE
+                    made[test][c] = _tail(sizes[sizes > 0.0], len(sizes), test, top, top + outside * span[c])
                 if strayed is not None:
                     sizes = np.maximum(np.abs(strayed[:, c]), NEVER_ASTRAY)
                     made["astray"][c] = _tail(sizes, len(sizes), "astray", float(sizes.max()), np.inf)
@@ -112,7 +123,7 @@ class Tails:
                 longest = TIMES_AS_LONG * float(missing.max(initial=0))
                 made["lost"][c] = _tail(missing, len(column), "lost", float(hold), max(longest, float(hold)))
                 if moves[c]:
-                    made["still"][c] = _standstill(there)
+                    made["still"][c] = _standstill(there, two_values)
         table = [[[one[i] for one in made[test]] for test in TESTS] for i in range(5)]
         return replace(cls(middle, *(np.array(part) for part in table)), switch=switch)
 
@@ -167,14 +178,28 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
     return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most
 
 
-def _standstill(values: Floats) -> tuple[float, float, float, float, float]:
+def _is_end(at: Bools) -> bool:
+    """Whether a channel of two values has been at one of them so often that it cannot be a count, which goes on from
+    there: of those that come and go by chance, as many visits in hundred do as rows in hundred are spent there."""
+    return len(_runs(at)) * float(at.mean()) >= MISSED
+
+
+def _is_floor(values: Floats) -> bool:
+    """Whether a channel is never below 0, and rests there time and again."""
+    at = values == 0.0
+    return not (values < 0.0).any() and len(_runs(at)) >= FEWEST_VISITS
+
+
+def _standstill(values: Floats, two_values: bool) -> tuple[float, float, float, float, float]:
     """Of a channel that moves; never, where it has moved too seldom to tell."""
     runs = _runs(np.r_[True, values[1:] == values[:-1]], whole=True)
     if len(runs) < FEWEST_RUNS:
         return _NEVER
     longest = float(runs.max())
+    known = two_values and len(runs) >= FEWEST_RUNS_OF_A_SWITCH
+    most = (TIMES_AS_LONG_OF_A_SWITCH if known else TIMES_AS_LONG) * longest
     least = max(longest, SHORTEST_STANDSTILL)
-    return _tail(runs, len(values), "still", least, max(TIMES_AS_LONG * longest, SHORTEST_STANDSTILL))
+    return _tail(runs, len(values), "still", least, max(most, SHORTEST_STANDSTILL))
 
 
 def _runs(same: Bools, whole: bool = False) -> Floats:
