@@ -58,6 +58,27 @@ def test_a_fit_says_what_can_be_seen_how_soon() -> None:
     assert rows == sorted(rows, reverse=True)
 
 
+def test_an_alarm_that_has_to_wait_is_said_to_wait_and_ends_no_event_before_it() -> None:
+    detector = Detector(epochs=2, width=16, blocks=1, duration=5).fit(frame(4_000))
+    soonest = [rows for rows in detector.model_.sight.values() if rows is not None]
+    assert soonest
+    assert min(soonest) >= 5
+    recent = frame(5_500).values[4_000:].copy()
+    recent[700:704, 0] += 30.0  # the evidence is gone by the time of the alarm
+    recent[1_000:1_060, 0] += 30.0
+    found = detector.detect(recent)
+    anomalies = [one for one in found.events if one.kind == "anomaly"]
+    assert anomalies
+    for event in anomalies:
+        assert event.start <= event.alarm <= (len(recent) if event.end is None else event.end)
+        assert found.label[event.alarm]
+    stream, told = detector.stream(), []
+    for row in recent:
+        told += [change.event for change in stream.update(row).changes if change.what == "final"]
+    ended = [(one.start, one.alarm, one.end) for one in told if one.kind == "anomaly"]
+    assert ended == [(one.start, one.alarm, one.end) for one in anomalies if one.end is not None]
+
+
 def test_channels_may_be_grouped_by_the_first_rows_alone() -> None:
     random = np.random.default_rng(0)
     early, late = random.normal(size=(400, 2)), random.normal(size=(600, 2))

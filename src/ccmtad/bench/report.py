@@ -93,7 +93,7 @@ def glance(grouped: Sequence[Group]) -> list[Section]:
         "somebody who knows the test labels dismisses each once it is over. PCA error, row norm and random score have "
         "ccmtad's scorer and limits: only what reconstructs the rows differs."
     )
-    found = [Section(2, "At a glance", text, header, _rows(rows))]
+    found = [Section(2, "At a glance", text, header, _rows(rows))] if rows else []
     if theirs:
         columns = ("oracle", "printed", "ccmtad", "PCA error", "noise")
         text = (

@@ -18,11 +18,11 @@ LONGEST = 1_000  # rows to wait for an alarm
 def rows_to_alarm(calibration: Calibration, limits: Floats, unit: Floats, times: float) -> int | None:
     """How many rows an error of so many times the usual one must last for an alarm; None where none comes.
 
-    At once, where that is beyond the limits of most channels that have one.
+    At once, or as soon as alarms are announced, where that is beyond the limits of most channels that have one.
     """
     known = np.isfinite(limits[ERROR])
     if known.any() and np.mean(times**2 * unit[known] > limits[ERROR, known]) > 0.5:
-        return 1
+        return calibration.settings.duration
     losses = np.full(QUIET + LONGEST, calibration.typical)
     losses[QUIET:] *= times**2
     alarm = np.flatnonzero(calibration.score(losses).alarm[QUIET:])

@@ -1,8 +1,9 @@
 """Alarms become events, with their start and end corrected.  eq. anomaly_onset, anomaly_offset
 
 The start of an event is the last row with score 0 before its alarm; its end the last row with positive evidence up to
-its last row in alarm; its severity how large an error came, in units of the usual one, however long it lasted. This
-file alone decides these: live in `follow`, over a whole series in `find`, and for every threshold at once in `bounds`.
+its last row in alarm, though not before its first; its severity how large an error came, in units of the usual one,
+however long it lasted. This file alone decides these: live in `follow`, over a whole series in `find`, and for every
+threshold at once in `bounds`.
 """
 
 import math
@@ -53,7 +54,7 @@ class Span:
     onset: int  # last row with score 0 before the alarm
     alarm: int  # first row in alarm
     last: int  # last row in alarm
-    offset: int  # last row with positive evidence, from alarm to last
+    offset: int  # last row with positive evidence, from alarm to last; the alarm, where there is none
     peak: float  # largest loss in alarm
     open: bool  # still in alarm at the end of the series
 
@@ -117,8 +118,9 @@ def unjudged(event: Any) -> int:
 @kernel
 def _ends(event: Any) -> None:
     event.in_alarm = False
-    event.end = event.positive
-    event.end_time = event.positive_time
+    late = event.positive < event.alarm  # an alarm may have to wait, until the evidence has gone
+    event.end = event.alarm if late else event.positive
+    event.end_time = event.alarm_time if late else event.positive_time
 
 
 def bounds(score: Floats, evidence: Floats) -> tuple[Ints, Ints]:
@@ -148,7 +150,7 @@ def find(score: Floats, evidence: Floats, alarm: Bools, loss: Floats | None = No
     first, last = above[begins], above[np.r_[begins[1:] - 1, len(above) - 1]]
     peak = np.maximum.reduceat((score if loss is None else loss)[above], begins)
     return [
-        Span(_onset(quiet, evidence, a), a, b, _offset(evidence, b), float(top), b == len(score) - 1)
+        Span(_onset(quiet, evidence, a), a, b, max(_offset(evidence, b), a), float(top), b == len(score) - 1)
         for a, b, top in zip(first.tolist(), last.tolist(), peak, strict=True)
     ]
 
