@@ -11,12 +11,11 @@ Bools = NDArray[np.bool_]
 
 def fill(values: Floats) -> Floats:
     """Training data made whole: each gap takes the channel's last value, a leading one its median."""
-    missing = np.isnan(values)
-    if not missing.any():
+    if not np.isnan(values).any():
         return values
-    age = _age(missing, _first_only(len(values)))
-    filled = values[np.arange(len(values))[:, None] - np.maximum(age, 0), np.arange(values.shape[1])]
-    return np.where(age < 0, np.nanmedian(values, axis=0), filled)
+    nowhere = np.zeros(len(values), dtype=np.bool_)
+    filled, _ = Holding(len(values), np.nanmedian(values, axis=0)).take(values, nowhere)
+    return filled
 
 
 def hold(values: Floats, limit: int, start: Bools, fallback: Floats) -> tuple[Floats, Bools]:
@@ -53,17 +52,3 @@ class Holding:
         np.copyto(filled, np.take_along_axis(values, np.maximum(last, 0), axis=0), where=here)
         self.held, self.age = filled[-1], age[-1]
         return filled, (age >= 0) & (age <= self.limit)
-
-
-def _age(missing: Bools, start: Bools) -> NDArray[np.int64]:
-    """Rows since the channel's last value in its stretch: 0 where present, -1 where there was none yet."""
-    row = np.arange(len(missing))[:, None]
-    last = np.maximum.accumulate(np.where(missing, -1, row), axis=0)
-    begin = np.maximum.accumulate(np.where(start, row[:, 0], 0))[:, None]
-    return np.where(last >= begin, row - last, -1)
-
-
-def _first_only(rows: int) -> Bools:
-    start = np.zeros(rows, dtype=np.bool_)
-    start[:1] = True
-    return start
