@@ -66,6 +66,12 @@ def test_services_come_with_their_labels(folder: Path) -> None:
     assert all(0 < entity.truth.anomalous.mean() < 0.5 for entity in found)
 
 
+def test_what_is_made_needs_no_folder() -> None:
+    assert find("plant", None).entities()[0] == "seed 0"
+    with pytest.raises(InputError, match="data must name the folder with the datasets"):
+        find("MSL", None)
+
+
 def test_the_plant_knows_what_broke_and_where() -> None:
     entity = find("plant", Path()).read("seed 0")
     assert entity.train.channels == entity.test.channels

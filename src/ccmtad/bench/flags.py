@@ -83,7 +83,7 @@ def crew_of(given: Mapping[str, Any]) -> Crew:
 
 def plan_of(given: Mapping[str, Any]) -> Plan:
     """What the flags ask for, by their names with _ for -."""
-    chosen: list[Any] = [datasets.find(name, _folder(given["data"])) for name in given["dataset"] or []]
+    chosen: list[Any] = [datasets.find(name, given["data"]) for name in given["dataset"] or []]
     train, test = given["train"], given["test"]
     if (train is None) != (test is None):
         raise InputError("train and test must be given together; got only one of them")
@@ -105,9 +105,3 @@ def plan_of(given: Mapping[str, Any]) -> Plan:
         inject=given["inject"],
         kept_apart=given["kept_apart"],
     )
-
-
-def _folder(data: Path | None) -> Path:
-    if data is None:
-        raise InputError("data must name the folder with the datasets, or CCMTAD_DATA must; got neither")
-    return data

@@ -40,8 +40,6 @@ def chosen(names: Sequence[str]) -> tuple[Study, ...]:
 
 def plan_of(studies: Sequence[Study], given: Mapping[str, Any]) -> Plan:
     """What the flags ask for, by their names with _ for -."""
-    if given["data"] is None:
-        raise InputError("data must name the folder with the datasets, or CCMTAD_DATA must; got neither")
     for name in given["dataset"] or ():
         if name not in STUDIED:
             raise InputError(f"dataset must be one of {', '.join(STUDIED)}; got {name!r}")

@@ -4,6 +4,7 @@ for entity in load("MSL", folder):
     detector.fit(entity.train).detect(entity.test)      # never sees entity.truth
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -20,11 +21,13 @@ def known() -> Mapping[str, Callable[[Path], Dataset]]:
     return dict(sorted(gather("bench.datasets").items()))
 
 
-def find(name: str, folder: str | Path) -> Dataset:
-    """The dataset of this name, whose files are in the folder; nothing is read yet."""
+def find(name: str, folder: str | Path | None) -> Dataset:
+    """The dataset of this name, whose files are in the folder; nothing is read yet. What is made needs no folder."""
     if name not in known():
         raise InputError(f"dataset must be one of {', '.join(known())}; got {name!r}")
-    return known()[name](Path(folder))
+    if folder is None and not getattr(known()[name], "made", False):
+        raise InputError("data must name the folder with the datasets, or CCMTAD_DATA must; got neither")
+    return known()[name](Path(folder or os.devnull))
 
 
 def load(name: str, folder: str | Path) -> Iterator[Entity]:

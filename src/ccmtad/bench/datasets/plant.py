@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +18,9 @@ SEEDS = 5
 class Plant:
     """Other weather and other faults for each seed."""
 
-    folder: Path
+    folder: Path  # has nothing of it
     name: str = "plant"
+    made: ClassVar[bool] = True
 
     def entities(self) -> list[str]:
         return [f"seed {seed}" for seed in range(SEEDS)]
