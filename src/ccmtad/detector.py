@@ -319,7 +319,7 @@ class Detector:
             values = np.where(real[:, None], np.nan, frame.values[series.kept])
             strayed = strayed if strayed is None else strayed[~real]
             new = batch.tails(errors, there, values, strayed, model.settings)
-            tails = tails if new is None else tails.over(new)
+            tails = tails if new is None else tails.after(new)
         self._now(replace(model, calibration=replace(calibration, settings=model.settings), tails=tails))
         return self
 

@@ -88,6 +88,31 @@ def test_a_switch_may_stand_still_twice_as_long_as_ever_and_others_three_times()
     assert found[STILL_LIMIT, 2] == 3 * 100  # forty standstills do not tell much
 
 
+def test_new_normal_rows_move_a_bound_only_where_they_go_beyond_it() -> None:
+    flow, valve = 2.0 * np.maximum(np.sin(ROWS / 20) + 0.5, 0.0), pulses(60, 30)
+    before = learn(flow, valve)
+    few = learn(flow[:250], valve[:250])  # ordinary rows, too few to tell of a floor or of an end
+    np.testing.assert_allclose(before.after(few).most, before.most)
+    np.testing.assert_allclose(before.after(few).limits(1e4), before.limits(1e4))
+    moved = before.after(learn(flow - 1.0, valve + 1.0)).limits(1e4)
+    lowest, highest = moved[MIDDLE] - moved[BELOW], moved[MIDDLE] + moved[ABOVE]
+    assert lowest[0] < -1.0
+    assert highest[1] > 2.0
+    assert lowest[1] == pytest.approx(-BEYOND)  # of the valve's first rows
+
+
+def test_recalibrated_rows_are_normal() -> None:
+    random = np.random.default_rng(3)
+
+    def works(rows: int, low: float) -> Floats:
+        valve, wave = np.arange(rows) // 30 % 2 + low, np.sin(np.arange(rows) / 20)
+        return np.column_stack([valve, wave + 0.1 * random.normal(size=rows)])
+
+    detector = Detector(epochs=2, width=16, blocks=1).fit(works(4_000, 0.0))
+    detector.recalibrate(works(1_500, 1.0), force=True)
+    assert not detector.detect(works(1_000, 1.0)).alarm[100:].any()
+
+
 def test_a_negative_flow_and_a_stuck_valve_are_told_as_they_come() -> None:
     random = np.random.default_rng(2)
 

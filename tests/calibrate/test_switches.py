@@ -96,9 +96,9 @@ def test_new_normal_rows_say_whether_it_is_a_switch_still() -> None:
         (learn(2.0 * values), False),
     )
     for new, still in others:
-        limits = switch.over(new).limits(1e4)
+        limits = switch.after(new).limits(1e4)
         assert (len(limits) > LEEWAY and np.isfinite(limits[LEEWAY, 0])) == still
-    assert len(older.over(switch).limits(1e4)) == len(channels.LIMITS)
+    assert len(older.after(switch).limits(1e4)) == len(channels.LIMITS)
     assert len(few.limits(1e4)) == len(channels.LIMITS)
 
 

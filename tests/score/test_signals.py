@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ccmtad import Detector, Frame
 from ccmtad.calibrate.limits import Tails
+from ccmtad.live.journal import Journal
 from ccmtad.score import channels, signals
 from ccmtad.score.channels import ABOVE, BELOW, ERROR, GONE_LIMIT, KINDS, STEP, STILL_LIMIT, Signals
 from ccmtad.score.step import Rise
@@ -223,3 +224,20 @@ def test_a_frame_with_times_is_told_in_minutes() -> None:
     )
     (lost,) = [one for one in timed.detect(Frame(recent, tuple("abcd"), times)).events if one.kind == "signal lost"]
     assert lost.sentence == "b missing, for 3 h 5 min"
+
+
+def test_a_channel_that_is_lost_in_place_of_one_that_came_back_is_told_at_once(detector: Detector) -> None:
+    rows = waves(900, seed=1)
+    for channel, first, last in ((0, 500, 600), (1, 550, 700), (2, 620, 720)):
+        rows[first:last, channel] = np.nan
+    journal, stream, told = Journal("w"), detector.stream(), []
+    for i, row in enumerate(rows):
+        for change in stream.update(row).changes:
+            notice = journal.take(change) if change.event.kind == "signal lost" else None
+            told += [] if notice is None else [(i, notice.change, set(notice.event.channels))]
+    assert told == [
+        (524, "opened", {"0"}),
+        (574, "updated", {"0", "1"}),
+        (644, "updated", {"0", "1", "2"}),
+        (720, "final", {"0", "1", "2"}),
+    ]

@@ -39,7 +39,7 @@ def injected_sections(groups: Sequence[Group], title: Callable[[str], str]) -> l
             *(_share(g, "ccmtad", fault.name, _found_if_changed) for g in groups),
         )
         for fault in FAULTS
-        if not all(one["changed"] for group in groups for one in _told(group, "ccmtad", fault.name))
+        if not all(one.get("changed", True) for group in groups for one in _told(group, "ccmtad", fault.name))
     ]
     rows += [(f"*{label}*", *(_of(group) for group in groups)) for label, _of in OVERALL]
     found.append(Section(3, "Found by ccmtad, by dataset", "", ("fault", *names), tuple(rows)))
@@ -64,14 +64,14 @@ def _dataset(group: Group, name: str, title: Callable[[str], str]) -> list[Secti
         at_once = _share(group, "ccmtad", fault.name, lambda told: told["found"] and told["delay"] == 0)
         delays = [one["delay"] for one in _told(group, "ccmtad", fault.name) if one["found"]]
         blame = [_share(group, "ccmtad", fault.name, partial(_if_found, key)) for key in ("first", "top_three")]
-        changed = _share(group, "ccmtad", fault.name, lambda told: told["changed"])
+        changed = _share(group, "ccmtad", fault.name, lambda told: told.get("changed"))
         rows.append((fault.name, *cells, changed, at_once, f"{median(delays):g}" if delays else "", *blame))
     rows.append(("*false events per 10,000 untouched rows*", *(_false(group, m) for m in group.methods)))
     return [Section(3, f"Injected faults, {name}", text, header, tuple(rows))]
 
 
 def _found_if_changed(told: Told) -> bool | None:
-    return told["found"] if told["changed"] else None
+    return told["found"] if told.get("changed", True) else None
 
 
 def _if_found(key: str, told: Told) -> bool | None:

@@ -11,7 +11,7 @@ whole number of such steps away is too far, whatever the budget. Whole steps are
 count, until it has been at an end often enough that a count would have gone beyond. Of a switch that has stood still
 many times, twice the longest standstill is too long.
 
-A channel that came back to exactly 0 time and again and was never below has its floor there: below is too far.
+A channel that came back to exactly 0 time and again and was never below has its floor there: clearly below is too far.
 """
 
 from dataclasses import dataclass, replace
@@ -135,15 +135,38 @@ class Tails:
             array[TESTS.index("error")] *= ratio**2
         return replace(self, **parts)
 
+    def seen_from(self, middle: Floats) -> "Tails":
+        """The same limits of values, as distances from another middle."""
+        parts = {name: getattr(self, name).copy() for name in ("start", "least", "most")}
+        for array in parts.values():
+            array[TESTS.index("above")] += self.middle - middle
+            array[TESTS.index("below")] -= self.middle - middle
+            np.maximum(array, TINY if array is parts["start"] else 0.0, out=array)
+        return replace(self, middle=middle, **parts)
+
+    def after(self, newer: "Tails") -> "Tails":
+        """With newer normal rows of the same entity. What is too far whatever a tail says moves only where they went
+        beyond it: fewer rows know of fewer bounds."""
+        newer = newer.seen_from(self.middle)
+        beyond = newer.least > self.most
+        beyond[TESTS.index("lost")] = True
+        return self._with(newer, beyond | (newer.start < newer.most), beyond)
+
     def over(self, other: "Tails") -> "Tails":
-        """What both call normal is normal; a channel that stood still in the others' rows says nothing."""
+        """What both call normal, each around a middle of its own, is normal."""
+        anything = np.ones(self.start.shape, dtype=np.bool_)
+        return self._with(other, anything, anything)
+
+    def _with(self, other: "Tails", known: Bools, beyond: Bools) -> "Tails":
+        """The milder of both, where the other's tail is `known`, and its bounds where it went `beyond` these; a channel
+        that stood still in the other's rows says nothing."""
         told = np.isfinite(other.start)
-        milder = told & (other.start > self.start)
+        milder = told & known & (other.start > self.start)
         start, shape, strength = (
             np.where(milder, getattr(other, name), getattr(self, name)) for name in ("start", "shape", "strength")
         )
-        least = np.maximum(self.least, other.least)
-        most = np.where(told, np.maximum(self.most, other.most), self.most)
+        least = np.where(told, np.maximum(self.least, other.least), self.least)
+        most = np.where(told & beyond, np.maximum(self.most, other.most), self.most)
         switch = self.switch
         if switch is not None and other.switch is not None:
             moved = told[TESTS.index("above")] | told[TESTS.index("below")]
@@ -153,6 +176,7 @@ class Tails:
 
 
 _NEVER = (np.inf, 1.0, 0.0, 0.0, np.inf)
+TINY = float(np.finfo(float).tiny)
 
 
 def nothing(channels: int) -> Tails:
@@ -170,9 +194,9 @@ def _tail(sizes: Floats, rows: int, test: str, least: float, most: float) -> tup
     if len(sizes) < 2 * FEWEST_IN_TAIL:
         if np.isinf(most):
             return _NEVER
-        return most, LIGHTEST[test], 0.0, most, most
+        return most, LIGHTEST[test], 0.0, least, most
     ordered = np.sort(sizes)
-    start = max(float(ordered[-1 - count]), float(np.finfo(float).tiny))
+    start = max(float(ordered[-1 - count]), TINY)
     mean = float((np.log(np.maximum(ordered[-count:], start)) - np.log(start)).mean())
     shape = max(mean * count / float(gammaincinv(count, 1 - CONFIDENCE)), LIGHTEST[test])
     return start, shape, float(-np.log((count + 1) / (rows + 1))), least, most

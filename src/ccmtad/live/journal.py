@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from ..results import MOST_BLAMED, Change, Event, plain
@@ -35,7 +34,12 @@ class Told:
     id: str
     revision: int
     severity: float
-    channels: frozenset[str] = frozenset()
+    channels: frozenset[str] | None = frozenset()  # that were named; None: an older state does not say
+
+    def state(self) -> list[Any]:
+        """As JSON knows it."""
+        named = [] if self.channels is None else [sorted(self.channels)]
+        return [self.id, self.revision, self.severity, *named]
 
 
 @dataclass
@@ -55,24 +59,27 @@ class Journal:
             self.told[of] = Told(f"{name}-{event.id}", 0, 0.0)
         last = self.told[of]
         # Who an anomaly is of is only known once it is over; who joins another kind of event is in it for sure.
-        joined = event.kind != "anomaly" and not last.channels.issuperset(event.channels)
+        named = frozenset(event.channels[:MOST_BLAMED] if event.kind != "anomaly" else ())
+        joined = last.channels is not None and not last.channels.issuperset(named)
+        last.channels = named | (last.channels or frozenset())
         if what == "updated" and not joined and event.severity < GROWN * last.severity:
             return None
         last.revision, last.severity = last.revision + 1, event.severity
-        last.channels |= frozenset(event.channels)
         if what == "final":
             del self.told[of]
         return Notice(last.id, last.revision, what, event if self.zone is None else replace(event, zone=self.zone))
 
     def state(self) -> dict[str, Any]:
         """All it remembers, as JSON knows it."""
-        told = {kind: [one.id, one.revision, one.severity, sorted(one.channels)] for kind, one in self.told.items()}
+        told = {kind: one.state() for kind, one in self.told.items()}
         return {"part": self.part, "told": told}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Goes on with what it remembered."""
         self.part = int(state["part"])
         self.told = {
-            str(kind): Told(str(name), int(revision), float(severity), frozenset(map(str, chain(*channels))))
+            str(kind): Told(
+                str(name), int(revision), float(severity), frozenset(map(str, *channels)) if channels else None
+            )
             for kind, (name, revision, severity, *channels) in state["told"].items()
         }

@@ -63,7 +63,7 @@ def _beyond(
     kinds: Any, kind: int, counts: Any, since: Any, traces: Any, limits: Any, number: int, row: int, met: int, time: int
 ) -> int:
     """Channels that have been in a state for too long: which, since when, and by how much."""
-    start, start_time, farthest, blame = row, time, 0.0, BLAME + kind
+    start, start_time, farthest, blame, joined = row, time, 0.0, BLAME + kind, False
     count = GONE if kind == LOST else SAME
     if number > 0:
         for c in range(traces.shape[1]):
@@ -71,12 +71,14 @@ def _beyond(
                 traces[blame, c] = 0.0
             longest = limits[GONE_LIMIT, c] if kind == LOST else longest_still(traces, limits, c, met)
             if counts[count, c] > longest and (kind == LOST or counts[GONE, c] == 0):
+                joined = joined or traces[blame, c] == 0.0
                 traces[blame, c] += 1.0
                 traces[STOOD, c] = traces[LAST, c]
                 farthest = max(farthest, counts[count, c] / longest)
                 if since[count, c] < start:
                     start, start_time = since[count, c], since[count + 2, c]
-    return _follow(kinds[kind], number, row, time, start, start_time, farthest)
+    change = _follow(kinds[kind], number, row, time, start, start_time, farthest)
+    return UPDATED if change == NONE and joined else change
 
 
 @kernel
