@@ -28,7 +28,7 @@ from .wording import span, stamp
 
 log = logging.getLogger("ccmtad")
 
-__all__ = ["compare", "detect", "in_order", "losses", "normal", "reconstruct", "strayed", "tails"]
+__all__ = ["compare", "detect", "distances", "in_order", "losses", "normal", "reconstruct", "strayed", "tails"]
 
 Errors = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -93,7 +93,7 @@ class _Judging:
         known = frame.times is not None
         times = np.ascontiguousarray(frame.times).view(np.int64) if known else np.full(len(series.kept), NEVER)
         self.fold = Fold(
-            model.calibration.rules, model.limits, model.combiner.unit, series.start, series.kept,
+            model.calibration.rules, model.limits, model.combiner.unit, model.far_unit, series.start, series.kept,
             times if len(times) == len(series.kept) else times[series.kept], series.present, available(),
         )  # fmt: skip
         self.tail = np.zeros((model.settings.window, len(model.channels)))  # differences of the last rows
@@ -103,6 +103,8 @@ class _Judging:
         self.excursions = 0  # rows with score 0, up to the newest: constant along one excursion
         self.alarmed: dict[int, _Alarmed] = {}  # by excursion
         self.sizes = np.zeros(len(series.kept))  # losses of rows in alarm, as they were before anything was clipped
+        self.distance = np.zeros(len(series.kept))
+        self.away = NO_ERRORS  # squared distances of the newest rows
         self.others: list[Event] = []  # of other kinds
 
     def take(self, loss: Floats, rows: Ints, difference: NDArray[Any], error: NDArray[Any]) -> None:
@@ -112,6 +114,9 @@ class _Judging:
         if len(self.own) < end - begin:
             self.own = np.zeros((end - begin, len(TO_BLAME), error.shape[1]))
         own = self.own  # only that of rows in alarm is told, and read
+        judged = None if self.series.present is None else self.series.present[rows]
+        self.away = self.model.away(self.series.rows[rows], judged)
+        self.distance[rows] = self.model.distance(self.away, judged)
         self._go(loss, end, begin, error, own)
         excursion = np.cumsum(fold.score[first : fold.done] <= 0.0) + self.excursions
         self.excursions = int(excursion[-1])
@@ -123,7 +128,8 @@ class _Judging:
         there = rows[which]
         present = None if self.series.present is None else self.series.present[there]
         whole = self.model.unclipped(self._values(there), error[which])
-        self.sizes[there] = combiner.loss(whole, present)
+        far = self.distance[there] * self.model.calibration.rules.worth
+        self.sizes[there] = np.maximum(combiner.loss(whole, present), far)
         of = excursion[there - first]
         for one in np.unique(of).tolist():
             mine = of == one
@@ -172,7 +178,8 @@ class _Judging:
             upto = min(self.fold.done + BLOCK, end)
             part, guess = slice(self.fold.done, upto), self.model.guess
             off = NO_ERRORS if guess is None else guess.off(self.series.rows[part])
-            for kind, change in enumerate(self.fold.take(loss, self._values(part), off, upto, first, error, own)):
+            given = loss, self.distance, self._values(part), off, upto, first, error, self.away, own
+            for kind, change in enumerate(self.fold.take(*given)):
                 if change == events.FINAL:
                     self.others.append(self._other(kind))
 
@@ -240,8 +247,8 @@ class _Judging:
         scaled = self.series.rows[peak, channels]
         values = np.where(np.isnan(values), self.model.scaler.undo(scaled), values)  # held
         expected = self.model.scaler.undo(scaled - alarmed.difference)
-        off, _, beyond = alarmed.own
-        peaks = self.model.peaks(np.stack([alarmed.error, values, expected, off, beyond]))
+        off, _, beyond, far = alarmed.own
+        peaks = self.model.peaks(np.stack([alarmed.error, values, expected, off, beyond, far]))
         blame = alarmed.blame / times_asked(alarmed.rows)
         return Event.of(rows, stamps, self.model.channels, blame, *peaks, **measured)  # type: ignore[arg-type]
 
@@ -286,6 +293,15 @@ def losses(
     for where, error in engine.errors(rows, ends):
         out[where] = combiner.loss(error, None if present is None else present[ends[where]])
     return out
+
+
+def distances(model: Model, series: Series) -> Floats | None:
+    """How far the judged rows of a series are from where values usually are, in order of time; None where no track
+    looks at that."""
+    if model.distances is None:
+        return None
+    present = None if series.present is None else series.present[series.ends]
+    return in_order(model.distance(model.away(series.rows[series.ends], present), present), series.ends)
 
 
 def normal(errors: Floats, ends: Ints, present: Bools | None, way: Way) -> tuple[Combiner, Floats]:

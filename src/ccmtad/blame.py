@@ -4,7 +4,8 @@ The largest error alone smears: one wild input spoils the reconstruction of its 
 largest errors are put back one at a time, in the rows of the event that the window holds, and the network is asked
 again. Asked at the first, second, fourth, eighth .. row in alarm: however long an event lasts, that is seldom.
 
-Whoever is beyond a limit of its own (value, step, astray) needs no network to be told: these have half of the blame.
+Whoever is beyond a limit of its own (value, step, astray), or as far from the middle of its range as made the alarm,
+needs no network to be told: these have half of the blame.
 """
 
 from typing import Any
@@ -55,7 +56,7 @@ def put_back(
 
     `rows` (events, window, channels) are the windows, `expected` what was expected of them, which counts in the last
     `lasted` (events,) rows, those of the event; `error` (events, channels) are the squared errors of the newest, as
-    they would be had nothing been clipped; `own` (events, 3, channels) what the signals say to blame.
+    they would be had nothing been clipped; `own` (events, 4, channels) what the signals say to blame.
     """
     shares = _share_of_error(model, engine, rows, expected, lasted, error, present)
     mine = _of_their_own(model, own)
@@ -68,8 +69,8 @@ def put_back(
 
 def _of_their_own(model: Model, own: Floats) -> Floats:
     """(events, channels): squares of how many times its limit."""
-    off, strayed, beyond = own.swapaxes(0, 1)
-    mine: Floats = np.square(np.minimum(beyond, FARTHEST))
+    off, strayed, beyond, far = own.swapaxes(0, 1)
+    mine: Floats = np.square(np.minimum(beyond, FARTHEST)) + np.square(np.clip(far, 0.0, FARTHEST))
     if model.guess is not None:
         limit = model.limits[ASTRAY]
         known = (np.abs(off) > limit) & ~(strayed > 0.0)  # astray for long: that is not what is new

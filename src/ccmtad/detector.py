@@ -259,7 +259,7 @@ class Detector:
         settings = replace(model.settings, budget=budget, threshold="auto")
         # Alpha was found at fitting: finding it again would need scikit-learn.
         fixed = replace(settings, alpha=model.calibration.alpha)
-        calibration = Calibration.fit(losses, settings.rows_per_alarm(model.period), fixed)
+        calibration = Calibration.fit(losses, settings.rows_per_alarm(model.period), fixed, model.calibration.distances)
         warn_of_budget(calibration)
         other = type(self)(**{**self.get_params(), "budget": budget, "threshold": None})
         other._model = replace(model, settings=settings, calibration=replace(calibration, settings=settings))
@@ -307,8 +307,9 @@ class Detector:
         # Alpha was found at fitting: finding it again would need scikit-learn.
         fixed = replace(model.settings, alpha=model.calibration.alpha)
         calibration = Calibration.fit(
-            batch.in_order(losses, series.ends), model.settings.rows_per_alarm(model.period), fixed
-        )
+            batch.in_order(losses, series.ends), model.settings.rows_per_alarm(model.period), fixed,
+            batch.distances(model, series),
+        )  # fmt: skip
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
         tails = model.tails
@@ -593,7 +594,7 @@ class Detector:
                 "predict_proba needs the losses of normal rows: this model file is an older one that does not hold "
                 "them; fit it again, or recalibrate(normal rows)"
             )
-        judged = model.calibration.score(model.calibration.losses)
+        judged = model.calibration.score(model.calibration.losses, distance=model.calibration.distances)
         there, threshold = ~np.isnan(judged.loss), model.calibration.threshold
         normal = decision(
             judged.score[there], judged.pvalue[there], judged.alarm[there], threshold, model.calibration.alpha

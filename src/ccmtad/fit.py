@@ -287,7 +287,8 @@ class TrainingSeries:
             judged = np.concatenate([self.training, judged])
             errors = np.concatenate([*(error for _, error in engine.errors(self.rows, self.training)), errors])
         combiner, losses = batch.normal(held_out, self.validation, self.present, way)
-        calibration = self._calibration(losses)
+        far, distances = self._far(way)
+        calibration = self._calibration(losses, distances)
         tails = batch.tails(errors, self.present[judged], self.values, self._strayed, settings)
         for other in self.kin:
             if tails is not None and other.tails is not None:
@@ -309,19 +310,33 @@ class TrainingSeries:
             self._correlation,
             tails,
             self.guess,
+            far,
         )
 
-    def _calibration(self, losses: NDArray[np.float64]) -> Calibration:
+    def _far(self, way: combine.Way) -> tuple[combine.Combiner | None, NDArray[np.float64] | None]:
+        """How channels that are far from the middle of their range combine, and how far the validation rows are, in
+        order of time: those of each block by the range of the rows that may be learnt from for it. None where no track
+        looks at that."""
+        if not self.settings.distance:
+            return None, None
+        filled, found = missing.fill(self.values), []
+        for block in self.blocks:
+            scaler = Scaler.fit(filled[block.training]) if len(block.training) else self.scaler
+            found.append(prepare(filled, self.start, scaler, self.settings)[block.validation])
+        away = np.square(np.concatenate(found).astype(np.float64))
+        return batch.normal(away, self.validation, self.present, way)
+
+    def _calibration(self, losses: NDArray[np.float64], distances: NDArray[np.float64] | None) -> Calibration:
         """The operating point. Few rows say how large normal losses are; how they are spread, and how long they last,
         is what those of the first of the `kin` say, which count as if they were as large."""
         if not self.kin:
-            return Calibration.fit(losses, self.rows_per_alarm, self.settings)
+            return Calibration.fit(losses, self.rows_per_alarm, self.settings, distances)
         first = self.kin[0].calibration
-        if first.losses is not None:
-            usual = np.nanmedian(losses) / max(np.nanmedian(first.losses), TINY)
-            losses = np.concatenate([losses, [np.nan], usual * first.losses])
+        losses = _with_those_of(losses, first.losses)
+        if distances is not None:
+            distances = _with_those_of(distances, first.distances)
         # Alpha was found where the network was fitted: finding it again would need scikit-learn.
-        found = Calibration.fit(losses, self.rows_per_alarm, self.settings.but(alpha=first.alpha))
+        found = Calibration.fit(losses, self.rows_per_alarm, self.settings.but(alpha=first.alpha), distances)
         return replace(found, settings=self.settings)
 
     @property
@@ -344,6 +359,14 @@ class TrainingSeries:
         if self.guess is None:
             return None
         return astray.averages(guess.held_out(self.rows, self.good), self.present, self.start)[self.good]
+
+
+def _with_those_of(few: NDArray[np.float64], others: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """A series and one of another entity, as if it were as large."""
+    if others is None:
+        return few
+    usual = np.nanmedian(few) / max(np.nanmedian(others), TINY)
+    return np.concatenate([few, [np.nan], usual * others])
 
 
 def _learnt(one: Trained | TrainingError) -> Trained:

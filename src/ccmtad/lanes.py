@@ -22,7 +22,7 @@ from .record import NEVER, readable
 from .results import Change, Event, Health, Step, Tally, Verdict
 from .score import events, step, tracks
 from .score.astray import stray_at_once
-from .score.channels import CONDITION, OFF, OWN, TO_BLAME, Signals
+from .score.channels import CONDITION, DISTANT, OFF, OWN, TO_BLAME, Signals
 from .score.events import CHANGES
 from .score.signals import beyond_at_once
 from .way import ANSWER, JUDGE, LAYOUT, TAKE, UPDATE, score, take_plain, told_apart
@@ -80,9 +80,9 @@ class Lanes:
         self.ring = np.zeros((number, 2 * settings.window, self.engine.width), dtype=np.float32)  # embedded, kept twice
         self.past = np.zeros((number, 2, settings.window, channels), dtype=np.float32)  # rows, and expected ones
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
-        # Largest squared error in alarm, the value there, the expected one; the farthest from what the others tell, and
-        # beyond its own values and steps.
-        self.peaks = np.zeros((number, 5, channels))
+        # Largest squared error in alarm, the value there, the expected one; the farthest from what the others tell,
+        # beyond its own values and steps, and from the middle of its range.
+        self.peaks = np.zeros((number, 6, channels))
         self._packed = None  # what a compiled update takes: made anew
 
     def _pack(self, parts: tuple[Any, ...]) -> Any:
@@ -92,7 +92,8 @@ class Lanes:
         return PACK.fast(
             (
                 *self.memory.all, *self.signals.all, self.held, self.age, self.averaged, self.ring, self.past,
-                *self._preparing, combiner.unit, combiner.way.most, *self.model.guessing, *parts, *self._rules,
+                *self._preparing, combiner.unit, self.model.far_unit, combiner.way.most, *self.model.guessing, *parts,
+                *self._rules,
             )
         )  # fmt: skip
 
@@ -137,8 +138,8 @@ class Lanes:
             errors = np.empty_like(back)
             JUDGE.fast(
                 *given, slots, x, back, errors, present, model.scaler.low, model.scaler.gain, combiner.unit,
-                combiner.way.most, model.limits, *model.guessing, self.averaged, self.past, *self.memory.all, counts,
-                traces, kinds, *self._rules, answers,
+                model.far_unit, combiner.way.most, model.limits, *model.guessing, self.averaged, self.past,
+                *self.memory.all, counts, traces, kinds, *self._rules, answers,
             )  # fmt: skip
             return Taken(self, lanes, values, answers, x, back, errors, present)
         errors = np.square(x - back)
@@ -158,10 +159,12 @@ class Lanes:
         sizes = losses = combiner.loss(errors, there).tolist()
         if np.count_nonzero(np.abs(x) == CLIP):
             sizes = combiner.loss(model.unclipped(values, errors), there).tolist()
+        away = model.away(x, there)
+        distances = model.distance(away, there).tolist()
         interpreted: Any = score
         interpreted(
-            given[0], given[2], losses, sizes, model.limits, *self.memory.all, counts, traces, kinds, *self._rules,
-            answers,
+            given[0], given[2], losses, sizes, distances, away, model.far_unit, model.limits, *self.memory.all, counts,
+            traces, kinds, *self._rules, answers,
         )  # fmt: skip
         return Taken(self, lanes, values, answers, x, back, errors, present)
 
@@ -313,7 +316,7 @@ class Taken:
         values = np.where(there, self.values[number], self.of.held[lane])
         for line, new in zip(peaks[:3], (whole, values, expected), strict=True):
             line[worse] = new[worse]
-        np.maximum(peaks[3:], np.abs(self.of.signals.traces[lane, [OFF, OWN]]), out=peaks[3:])
+        np.maximum(peaks[3:], np.abs(self.of.signals.traces[lane, [OFF, OWN, DISTANT]]), out=peaks[3:])
 
     def _put_back(self, number: int, lane: int, life: Any) -> Floats:
         """Which channel did it."""

@@ -62,6 +62,7 @@ class Model:
     correlation: NDArray[np.float32] | None = None  # (channels, channels) of the training rows, 0 where one is constant
     tails: Tails | None = None  # how far is too far, channel by channel; None in older files, and in the paper
     guess: Guess | None = None  # of each channel by the others; None in older files, and in the paper
+    distances: Combiner | None = None  # of how far values are from where they usually are; None where no track looks
     feedback: tuple[Verdict, ...] = ()  # what people said of events
     reading: Reading | None = None  # how the file that it was fitted on was read; None where it was no file
     learnt_as: "Model | None" = None  # the model as it was fitted, where this is one that heeds feedback
@@ -90,6 +91,7 @@ class Model:
             **{reference_name(i): track.reference for i, track in enumerate(tracks)},
             **({} if self.tails is None else self.tails.arrays),
             **({} if self.guess is None else {f"guess.{name}": array for name, array in vars(self.guess).items()}),
+            **({} if self.distances is None else {"distances.unit": self.distances.unit}),
         }
 
     @cached_property
@@ -97,10 +99,10 @@ class Model:
         """The model with what people said of events taken to heart."""
         if not self.feedback:
             return self
-        combiner, calibration, limits = milder(
-            self.feedback, self.channels, self.combiner, self.calibration, self.limits, self.scaler.span
+        combiner, distances, calibration, limits = milder(
+            self.feedback, self.channels, self.combiner, self.distances, self.calibration, self.limits, self.scaler.span
         )
-        made = replace(self, combiner=combiner, calibration=calibration, learnt_as=self)
+        made = replace(self, combiner=combiner, distances=distances, calibration=calibration, learnt_as=self)
         made.__dict__["limits"] = limits
         return made
 
@@ -140,6 +142,23 @@ class Model:
     def guessing(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weight and the bias of the guesses; empty where there are none."""
         return (np.empty((0, 0)), np.empty(0)) if self.guess is None else (self.guess.weight, self.guess.bias)
+
+    @cached_property
+    def far_unit(self) -> NDArray[np.float64]:
+        """What squared distances are measured in; empty where no track looks at them."""
+        return np.empty(0) if self.distances is None else self.distances.unit
+
+    def away(self, rows: NDArray[np.float32], present: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """(rows, channels) squared distances of scaled rows, 0 where a channel is not judged; without channels where no
+        track looks at them."""
+        if self.distances is None:
+            return np.empty((len(rows), 0))
+        away = np.square(rows.astype(np.float64))
+        return away if present is None else np.where(present, away, 0.0)
+
+    def distance(self, away: NDArray[np.float64], present: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """How far rows are away, one number for each."""
+        return np.zeros(len(away)) if self.distances is None else self.distances.loss(away, present)
 
     @cached_property
     def sight(self) -> dict[int, int | None]:
@@ -182,15 +201,20 @@ class Model:
     @np.errstate(over="ignore", invalid="ignore")
     def peaks(self, peaks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The largest squared errors of an event, the values there, how far it came from what the others tell, and how
-        many times its own limit, as an event tells them: in units of the channel's usual error, in ranges and as a
-        step, whatever was dismissed; and which channels were beyond normal."""
-        learnt, (error, *there, off, own) = self if self.learnt_as is None else self.learnt_as, peaks
+        many times its own limit, and as far as is no evidence from the middle of its range, as an event tells them: in
+        units of the channel's usual error, in ranges and as a step, whatever was dismissed; and which channels were
+        beyond normal."""
+        learnt, (error, *there, off, own, far) = self if self.learnt_as is None else self.learnt_as, peaks
         usual, limits = learnt.combiner.unit, learnt.limits
         beyond = (ROOM**2 * error > np.minimum(learnt.calibration.quiet * usual, limits[ERROR])) | (
-            (ROOM * off > limits[ASTRAY]) | (own > 0.0)
+            (ROOM * off > limits[ASTRAY]) | (own > 0.0) | (far > 0.0)
         )
         strayed = np.full(len(off), np.nan) if learnt.guess is None else off / SCALED_RANGE
-        return np.stack([np.sqrt(error / usual), *there, strayed, self.as_steps(own)]), beyond
+        distant = np.full(len(far), np.nan)
+        if learnt.distances is not None:
+            wide = np.sqrt(self.far_unit / learnt.far_unit)
+            distant = np.where(far > 0.0, np.minimum(far * wide, LARGEST_SIZE), np.nan)
+        return np.stack([np.sqrt(error / usual), *there, strayed, self.as_steps(own), distant]), beyond
 
     @np.errstate(over="ignore", invalid="ignore")
     def as_steps(self, own: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -54,8 +54,12 @@ def fingerprint_before_3(model: Model) -> str:
 
 def _arrays(model: Model) -> dict[str, NDArray[Any]]:
     arrays = dict(model.arrays)
-    for name, array in (("calibration.losses", model.calibration.losses), ("correlation", model.correlation)):
-        if array is not None:  # older files have neither
+    calibration = model.calibration
+    for name, array in (
+        ("calibration.losses", calibration.losses), ("calibration.distances", calibration.distances),
+        ("correlation", model.correlation),
+    ):  # fmt: skip
+        if array is not None:  # older files have none of them
             arrays[name] = array
     return arrays
 

@@ -74,6 +74,7 @@ class Reading:
             correlation=self._correlation(len(channels)),
             tails=self._tails(len(channels)),
             guess=self._guess(len(channels)),
+            distances=self._distances(settings, len(channels)),
             feedback=self._feedback(),
             reading=self._reading(),
         )
@@ -150,13 +151,28 @@ class Reading:
         for i, (kind, averaged, (_, normal, limit)) in enumerate(zip(kinds, rows, told, strict=True)):
             level = self._number("the normal level of a track", normal, *LEVELS)
             above = self._number("the threshold of a track", limit, FINEST, LARGEST)
-            reference = self._reference(reference_name(i), level)
-            tracks.append(Track(averaged, reference, tails.find(settings.tail), level, above, kind.limited))
-        losses = self.arrays.get("calibration.losses")
-        if losses is not None:
-            right = losses.ndim == 1 and losses.dtype == np.float64 and not bool((losses < 0).any())
-            self._check(right and not np.isinf(losses).any(), "losses in order of time", losses)
-        return Calibration(settings, tuple(tracks), alpha, self._support(), losses, self._rise())
+            reference, tail = self._reference(reference_name(i), level), tails.find(settings.tail)
+            tracks.append(Track(averaged, reference, tail, level, above, kind.limited, kind.of_distance))
+        losses = self._in_order("losses")
+        distances = self._in_order("distances") if settings.distance else None
+        self._check((distances is None) <= (not settings.distance), "distances in order of time", distances)
+        return Calibration(settings, tuple(tracks), alpha, self._support(), losses, distances, self._rise())
+
+    def _in_order(self, what: str) -> Floats | None:
+        """Of the normal rows; None in older files."""
+        found = self.arrays.get(f"calibration.{what}")
+        if found is not None:
+            right = found.ndim == 1 and found.dtype == np.float64 and not bool((found < 0).any())
+            self._check(right and not np.isinf(found).any(), f"{what} in order of time", found)
+        return found
+
+    def _distances(self, settings: Settings, channels: int) -> Combiner | None:
+        """None where no track looks at them."""
+        if not settings.distance:
+            return None
+        unit = self._array("distances.unit", (channels,), np.float64)
+        self._check(bool((unit >= FINEST).all() and (unit <= LARGEST).all()), "positive units in distances.unit", unit)
+        return Combiner(unit, combine.find(settings.combine))
 
     def _rise(self) -> Rise:
         """Files from before 0.3 have one limit, whether the level has settled or not."""

@@ -81,7 +81,7 @@ def _check_numbers(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> No
         _check(bool((arrays[name] >= -1).all() and (arrays[name] <= MOST_COUNTED).all()), name)
     for name in ("recent", "blame"):
         _check(bool((arrays[name] >= 0).all()), name)
-    _check(bool((arrays["peaks"][[0, 3, 4]] >= 0).all()), "peaks")
+    _check(bool((arrays["peaks"][[0, 3, 4, 5]] >= 0).all()), "peaks")
     _check(type(rows) is int and channels.possible(arrays["traces"], rows), "traces")
 
 
@@ -122,7 +122,8 @@ def _of_version_2(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
     if "tracks" in facts:
         alarming, pulse = facts["alarming"], facts["pulse"]
         stream |= {"above": alarming["above"], "since_alarm": alarming["since"]}
-        stream |= {"same_excursion": alarming["same"], "seen_by_first": alarming["seen"]}
+        stream |= {"same_excursion": alarming["same"]}
+        tracks[0]["seen"] = alarming["seen"]
         stream |= {"shares": arrays["shares"].tolist(), "weight": float(pulse["weight"]), "healthy_rows": pulse["rows"]}
     return made, {"stream": stream, "tracks": tracks, "kinds": start["kinds"]}
 
@@ -138,8 +139,14 @@ def _of_version_3(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
     beyond = (arrays["counts"][channels.FAR_VALUE : channels.FAR_STEP + 1] != 0).any(axis=0)
     beyond[np.argmax(traces[channels.WORSE])] = True
     traces[channels.PART, beyond] = lasted
-    stream = {**facts["stream"], "lasted": lasted}
-    return {**arrays, "traces": traces}, {**facts, "stream": stream, "kinds": [*kinds, *start["kinds"][len(kinds) :]]}
+    stream = {**start["stream"], **facts["stream"], "lasted": lasted}
+    tracks = [{**track, "seen": False} for track in facts["tracks"]]
+    tracks[0]["seen"] = facts["stream"]["seen_by_first"]
+    peaks = fresh["peaks"].copy()
+    _check(arrays["peaks"].shape == (len(peaks) - 1, peaks.shape[1]) and arrays["peaks"].dtype == peaks.dtype, "peaks")
+    peaks[:-1] = arrays["peaks"]
+    kinds = [*kinds, *start["kinds"][len(kinds) :]]
+    return {**arrays, "traces": traces, "peaks": peaks}, {**facts, "stream": stream, "tracks": tracks, "kinds": kinds}
 
 
 def _whole(value: object) -> int:

@@ -24,7 +24,7 @@ from .score.health import worst_gap
 from .score.kinds import conditions, excursion
 from .score.level import accepting
 from .score.signals import beyond, sense, sense_at_once
-from .score.step import judge, restart, risen, unlike
+from .score.step import judge, restart, risen, to_blame, unlike
 
 __all__ = ["ANSWER", "JUDGE", "LAYOUT", "TAKE", "UPDATE", "score", "take_plain", "told_apart"]
 
@@ -164,11 +164,12 @@ def take_plain(
 
 @kernel
 def score(
-    lanes: Any, times: Any, losses: Any, sizes: Any, limits: Any, streams: Any, records: Any, recent: Any,
-    settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
-    strengths: Any, normal: Any, answers: Any,
+    lanes: Any, times: Any, losses: Any, sizes: Any, distances: Any, away: Any, far_unit: Any, limits: Any,
+    streams: Any, records: Any, recent: Any, settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any,
+    looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
-    """Everything after the loss. `sizes` are the losses as they were before anything was clipped."""
+    """Everything after the loss. `sizes` are the losses as they were before anything was clipped, `away` the squared
+    distances of each channel, which `far_unit` measures."""
     tables = (references, pvalues, strengths)
     for n in range(len(lanes)):
         k = lanes[n]
@@ -179,14 +180,20 @@ def score(
             answer.change = events.unjudged(stream)
         elif answer.ready:
             pvalue, evidence, accumulated, alarm, _ = judge(
-                stream, records[k], recent[k], settling[k], rules[0], looks, tables, losses[n], answer.farthest
-            )
+                stream, records[k], recent[k], settling[k], rules[0], looks, tables, losses[n], distances[n],
+                answer.farthest,
+            )  # fmt: skip
+            if alarm:
+                to_blame(stream, records[k], looks, rules[0], away[n], far_unit, traces[k])
             answer.loss = losses[n]
             answer.pvalue = pvalue
             answer.evidence = evidence
             answer.score = accumulated
             answer.anomaly = alarm
-            answer.change = events.follow(stream, answer.index, times[n], evidence, accumulated, alarm, sizes[n])
+            answer.change = events.follow(
+                stream, answer.index, times[n], evidence, accumulated, alarm,
+                max(sizes[n], distances[n] * rules[0].worth),
+            )  # fmt: skip
             answer.accepting = accepting(records[k][0], rules[0])
             strange = unlike(records[k], looks, rules[0], kinds[k], traces[k], answer.index, times[n])
         if not answer.odd & LATE:
@@ -229,12 +236,13 @@ def size_of(
 @kernel
 def _judge(
     lanes: Any, values: Any, times: Any, slots: Any, x: Any, back: Any, errors: Any, present: Any, low: Any, gain: Any,
-    unit: Any, most: int, limits: Any, guess: Any, bias: Any, averaged: Any, past: Any, streams: Any, records: Any,
-    recent: Any, settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any, references: Any,
-    pvalues: Any, strengths: Any, normal: Any, answers: Any,
+    unit: Any, far_unit: Any, most: int, limits: Any, guess: Any, bias: Any, averaged: Any, past: Any, streams: Any,
+    records: Any, recent: Any, settling: Any, counts: Any, traces: Any, kinds: Any, rules: Any, looks: Any,
+    references: Any, pvalues: Any, strengths: Any, normal: Any, answers: Any,
 ) -> None:  # fmt: skip
     """Everything after the network."""
     losses, sizes, off = np.empty(len(lanes)), np.empty(len(lanes)), np.empty(len(bias))
+    distances, away = np.zeros(len(lanes)), np.empty((len(lanes), len(far_unit)))
     for n in range(len(lanes)):
         if answers[n].ready:
             for c in range(len(unit)):
@@ -245,6 +253,10 @@ def _judge(
             sizes[n] = losses[n]
             if averaged.shape[1] == 1:
                 sizes[n] = size_of(losses[n], errors[n], values[n], x[n], present[n], low, gain, unit, most)
+            for c in range(len(far_unit)):
+                away[n, c] = np.float64(x[n, c]) * np.float64(x[n, c]) if present[n, c] else 0.0
+            if len(far_unit) > 0:
+                distances[n] = loss_of(away[n], far_unit, present[n], most)
             k = lanes[n]
             rise, met = risen(records[k], looks), answers[n].index - streams[k].late
             far = beyond(errors[n], present[n], unit, limits, counts[k], traces[k], rise, met)
@@ -253,8 +265,8 @@ def _judge(
                 far = max(far, stray(off, present[n], limits, counts[k], traces[k], rise, met))
             answers[n].farthest = max(answers[n].farthest, far)
     score(
-        lanes, times, losses, sizes, limits, streams, records, recent, settling, counts, traces, kinds, rules, looks,
-        references, pvalues, strengths, normal, answers,
+        lanes, times, losses, sizes, distances, away, far_unit, limits, streams, records, recent, settling, counts,
+        traces, kinds, rules, looks, references, pvalues, strengths, normal, answers,
     )  # fmt: skip
 
 
@@ -263,7 +275,7 @@ def _whole_way(
     lanes: Any, values: Any, times: Any, answers: Any, slots: Any, ready: Any, x: Any, present: Any, back: Any,
     errors: Any, streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any,
     kinds: Any, held: Any, age: Any, averaged: Any, ring: Any, past: Any, pause: int, window: int, hold: int, low: Any,
-    gain: Any, fallback: Any, limits: Any, unit: Any, most: int, guess: Any, guess_bias: Any,
+    gain: Any, fallback: Any, limits: Any, unit: Any, far_unit: Any, most: int, guess: Any, guess_bias: Any,
     embedding: Any, embedding_bias: Any, spans: Any, mixes: bool, first: Any, reach: Any, bias: Any, weight: Any,
     last_bias: Any, mixes_width: bool, hidden: Any, hidden_bias: Any, head: Any, head_bias: Any,
     rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, normal: Any,
@@ -279,9 +291,9 @@ def _whole_way(
         mixes_width, hidden, hidden_bias, head, head_bias, back,
     )  # fmt: skip
     _judge(
-        lanes, values, times, slots, x, back, errors, present, low, gain, unit, most, limits, guess, guess_bias,
-        averaged, past, streams, records, recent, settling, counts, traces, kinds, rules, looks, references, pvalues,
-        strengths, normal, answers,
+        lanes, values, times, slots, x, back, errors, present, low, gain, unit, far_unit, most, limits, guess,
+        guess_bias, averaged, past, streams, records, recent, settling, counts, traces, kinds, rules, looks, references,
+        pvalues, strengths, normal, answers,
     )  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..compiled import available
 from ..errors import InputError
 from ..score import tails
-from ..score.level import TINY
 from ..score.step import NO_LIMIT, Judged, Rise, Rules, fold
 from ..score.tracks import Track, in_use
 from ..settings import Settings
@@ -22,7 +21,7 @@ __all__ = ["SMALL_SHARE", "Calibration", "tracks_of"]
 
 Floats = NDArray[np.float64]
 
-SMALL_SHARE = 0.1  # of the budget, for extremes, and for lost and frozen signals
+SMALL_SHARE = 0.1  # of the budget, for extremes, for lost and frozen signals, and for each track of distances
 LEAST_THRESHOLD = 0.01  # so low a one only comes of a budget of alarms every few rows
 
 
@@ -35,18 +34,23 @@ class Calibration:
     alpha: float
     support: Support | None = None  # None where the threshold was given, or is the paper's
     losses: Floats | None = None  # all this was learnt from, in order of time; None in older files
+    distances: Floats | None = None  # the same of those rows; None where no track looks at them
     unlike: Rise = NO_LIMIT
 
     @classmethod
-    def fit(cls, losses: Floats, rows_per_alarm: float, settings: Settings) -> "Calibration":
-        """Calibrates on validation losses in order of time, NaN where the series breaks.
+    def fit(
+        cls, losses: Floats, rows_per_alarm: float, settings: Settings, distances: Floats | None = None
+    ) -> "Calibration":
+        """Calibrates on validation losses in order of time, NaN where the series breaks, and on how far those rows are
+        from where values usually are; without, no track looks at that.
 
         `auto` alpha and threshold are chosen here. The threshold is that of independent rows; unless p-values are the
         paper's it is raised to what the validation part itself needs, whose losses are not independent.
         """
-        looks = tracks_of(losses, settings)
+        looks = tracks_of(losses, distances, settings)
         alpha = alphas.choose(looks[0].reference) if settings.alpha == "auto" else float(settings.alpha)
-        draft = cls(settings, looks, alpha, losses=losses, unlike=unlike.limit(losses, looks[0], settings))
+        rise = unlike.limit(losses, looks[0], settings)
+        draft = cls(settings, looks, alpha, losses=losses, distances=distances, unlike=rise)
         if min(track.ranking.strongest for track in looks) + np.log(alpha) <= 0:
             raise InputError(
                 f"train must leave at least {int(1 / alpha)} validation losses for an alpha of {alpha:g}, or no loss "
@@ -57,19 +61,24 @@ class Calibration:
             return replace(draft, tracks=tuple(replace(track, threshold=given) for track in looks))
         done, supports = [], []
         for track in looks:
-            allowed = rows_per_alarm * len(looks) / draft.share  # each track has an equal one
+            allowed = rows_per_alarm / draft.share_of(track)
             independent = max(budget.independent_threshold(draft.rules, track, allowed), LEAST_THRESHOLD)
             if not track.tail.as_observed:
                 done.append(replace(track, threshold=independent))
                 continue
-            observed, support = budget.observed_threshold(draft.rules, track, losses, allowed, independent)
+            normal = distances if track.of_distance else losses
+            assert normal is not None
+            observed, support = budget.observed_threshold(draft.rules, track, normal, allowed, independent)
             done.append(replace(track, threshold=max(independent, observed)))
-            supports.append(support)
+            if (
+                not track.of_distance
+            ):  # those lie far out in few, long stretches; their threshold errs on the quiet side
+                supports.append(support)
         return replace(draft, tracks=tuple(done), support=budget.together(supports, rows_per_alarm))
 
     def over(self, losses: Floats) -> "Calibration":
         """The same operating point over other normal losses."""
-        looks = tracks_of(losses, self.settings)
+        looks = tracks_of(losses, self.distances, self.settings)
         kept = tuple(replace(new, threshold=old.threshold) for new, old in zip(looks, self.tracks, strict=True))
         return replace(self, tracks=kept, losses=losses)
 
@@ -78,22 +87,29 @@ class Calibration:
         """What a step goes by."""
         return Rules(self.settings, self.alpha, self.tracks, self.unlike)
 
-    @property
-    def share(self) -> float:
-        """Of the budget, what is left to the tracks: extremes, and lost and frozen signals, have a tenth each."""
-        return 1.0 - SMALL_SHARE * (self.settings.extremes + self.settings.signals)
+    def share_of(self, track: Track) -> float:
+        """Of the budget: extremes, lost and frozen signals, and each track of distances have a tenth; those of errors
+        share what is left."""
+        if track.of_distance:
+            return SMALL_SHARE
+        of_distance = sum(one.of_distance for one in self.tracks)
+        left = 1.0 - SMALL_SHARE * (self.settings.extremes + self.settings.signals + of_distance)
+        return left / (len(self.tracks) - of_distance)
 
     @cached_property
     def quiet(self) -> float:
         """A loss that is no evidence, though not far from being some."""
-        first = self.tracks[0]
-        return max(float(np.quantile(first.reference, 1 - self.alpha)) * float(np.exp(first.normal)), TINY)
+        return self.tracks[0].quiet(self.alpha)
 
     @cached_property
     def typical(self) -> float:
         """The loss of a usual normal row."""
-        first = self.tracks[0]
-        return max(float(np.median(first.reference)) * float(np.exp(first.normal)), TINY)
+        return self.tracks[0].typical
+
+    @cached_property
+    def usual_distance(self) -> float:
+        """How far the values of a usual normal row are; anything where no track looks at that."""
+        return next((track.typical for track in self.tracks if track.of_distance), 1.0)
 
     @property
     def reference(self) -> Floats:
@@ -108,15 +124,24 @@ class Calibration:
     def log_alpha(self) -> float:
         return float(np.log(self.alpha))
 
-    def score(self, loss: Floats, progress: Callable[[float], object] | None = None) -> Judged:
+    def score(
+        self, loss: Floats, progress: Callable[[float], object] | None = None, distance: Floats | None = None
+    ) -> Judged:
         """Scores a series of losses; NaN is a row that could not be judged, and the score starts afresh after it.
 
-        `progress` is told the share that is done, now and then.
+        `progress` is told the share that is done, now and then. Without a `distance`, values are where they usually
+        are.
         """
-        return fold(self.rules, np.ascontiguousarray(loss, dtype=np.float64), available(), progress)
+        loss = np.ascontiguousarray(loss, dtype=np.float64)
+        far = np.full(len(loss), self.usual_distance) if distance is None else np.ascontiguousarray(distance)
+        return fold(self.rules, loss, far, available(), progress)
 
 
-def tracks_of(losses: Floats, settings: Settings) -> tuple[Track, ...]:
-    """What normal losses look like on each track, before there is a threshold."""
-    tail, follows = tails.find(settings.tail), bool(settings.adapt)
-    return tuple(Track.of(kind, losses, kind.rows(settings), tail, follows) for kind in in_use(settings))
+def tracks_of(losses: Floats, distances: Floats | None, settings: Settings) -> tuple[Track, ...]:
+    """What normal losses and distances look like on each track, before there is a threshold."""
+    tail, follows, looks = tails.find(settings.tail), bool(settings.adapt), []
+    for kind in in_use(settings):
+        normal = distances if kind.of_distance else losses
+        if normal is not None:
+            looks.append(Track.of(kind, normal, kind.rows(settings), tail, follows))
+    return tuple(looks)

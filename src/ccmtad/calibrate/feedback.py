@@ -60,6 +60,7 @@ class Verdict:
     end: str | None = None
     astray: tuple[float | None, ...] = ()  # how far they came from what the others tell, in ranges of training
     steps: tuple[float | None, ...] = ()  # how large a step would have been as far beyond what was seen
+    far: tuple[float | None, ...] = ()  # from the middle of their ranges, in distances that are no evidence
 
 
 def merged(first: Iterable[Verdict], second: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -75,15 +76,16 @@ def in_force(said: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 
 def milder(
-    said: Iterable[Verdict], channels: tuple[str, ...], combiner: Combiner, calibration: Calibration, limits: Floats,
-    span: Floats,
-) -> tuple[Combiner, Calibration, Floats]:  # fmt: skip
+    said: Iterable[Verdict], channels: tuple[str, ...], combiner: Combiner, distances: Combiner | None,
+    calibration: Calibration, limits: Floats, span: Floats,
+) -> tuple[Combiner, Combiner | None, Calibration, Floats]:  # fmt: skip
     """How channels are judged after what was dismissed. `span` are their ranges in training.
 
     The channel that is blamed most, and each that was on an excursion, may shift as far again from wherever it normally
     is; to either side, since what controls a process answers a wrong reading with one beyond the other end.
     """
     unit, usual, limits, unlike = combiner.unit.copy(), limits, limits.copy(), calibration.unlike
+    far_unit = np.empty(0) if distances is None else distances.unit.copy()
     place = {name: i for i, name in enumerate(channels)}
     for one in in_force(said):
         if one.word != "dismissed":
@@ -93,14 +95,17 @@ def milder(
             unlike = Rise(*(max(limit, excused) for limit in unlike))
         unknown = (None,) * len(one.channels)
         told = zip(
-            one.channels, one.times, one.values, one.expected, one.astray or unknown, one.steps or unknown, strict=True
-        )
-        for name, times, value, expected, off, jump in told:
+            one.channels, one.times, one.values, one.expected, one.astray or unknown, one.steps or unknown,
+            one.far or unknown, strict=True,
+        )  # fmt: skip
+        for name, times, value, expected, off, jump, far in told:
             if name not in place:
                 continue
             c = place[name]
             if off is not None:
                 limits[ASTRAY, c] = max(limits[ASTRAY, c], ROOM * off * SCALED_RANGE)
+            if far is not None and distances is not None:
+                far_unit[c] = max(far_unit[c], min((ROOM * far) ** 2 * float(distances.unit[c]), LARGEST_LOSS))
             if jump is not None:
                 limits[STEP, c] = max(limits[STEP, c], ROOM * jump)
                 if len(limits) > LEEWAY:
@@ -125,7 +130,8 @@ def milder(
                         step = max(step, abs(away) + float(usual[other, c]))  # from anywhere normal to there
                     limits[side, c] = max(limits[side, c], ROOM * abs(away))
                     limits[STEP, c] = max(limits[STEP, c], ROOM * step)
-    return replace(combiner, unit=unit), replace(calibration, unlike=unlike), limits
+    far_away = None if distances is None else replace(distances, unit=far_unit)
+    return replace(combiner, unit=unit), far_away, replace(calibration, unlike=unlike), limits
 
 
 def plain(said: Iterable[Verdict]) -> list[dict[str, Any]]:
@@ -152,7 +158,7 @@ def _verdict(told: Mapping[str, Any]) -> Verdict:
     if word not in ("dismissed", "confirmed", "undone"):
         raise ValueError(f"the word {got(word)}")
     names = tuple(_text(name) for name in _list(told["channels"]))
-    times, values, expected, astray, steps = (
+    times, values, expected, astray, steps, far = (
         tuple(
             None if value is None else _number(value) for value in _list(told.get(column, []) if late else told[column])
         )
@@ -162,17 +168,21 @@ def _verdict(told: Mapping[str, Any]) -> Verdict:
             ("expected", False),
             ("astray", True),
             ("steps", True),
+            ("far", True),
         )
     )
     severity = _number(told["severity"])
-    for size in (severity, *times, *astray, *steps):
+    for size in (severity, *times, *astray, *steps, *far):
         if size is not None and not 0.0 <= size <= LARGEST_SIZE:
             raise ValueError(f"the size {size:g}")
-    if not len(times) == len(values) == len(expected) == len(names) or {len(astray), len(steps)} - {0, len(names)}:
+    if not len(times) == len(values) == len(expected) == len(names) or {len(astray), len(steps), len(far)} - {
+        0,
+        len(names),
+    }:
         raise ValueError("numbers that do not fit the channels")
     start, end = (None if told[name] is None else _moment(told[name]) for name in ("start", "end"))
     said = (_text(told["event"]), word, _text(told["at"]), _text(told["kind"]))
-    return Verdict(*said, severity, names, times, values, expected, start, end, astray, steps)
+    return Verdict(*said, severity, names, times, values, expected, start, end, astray, steps, far)
 
 
 def _list(value: object) -> list[Any]:

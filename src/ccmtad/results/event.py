@@ -18,6 +18,7 @@ __all__ = ["EVENT_COLUMNS", "MOST_BLAMED", "WORTH_A_WORD", "Column", "Event", "P
 
 WORTH_A_WORD = 0.1  # share of the blame
 MOST_BLAMED = 8  # channels of an event that a notice names
+NO_NEWS = 3.0  # usual errors: where the network expected nearly what came
 MOST_PEAKS = 64  # that are told of in full, in a notice too: what it takes to dismiss it
 
 ERRORS = "the largest error, in usual ones"
@@ -43,6 +44,7 @@ class Peak:
     expected: float | None
     astray: float | None = None  # how far it came, on average, from what the others tell, in ranges of training
     step: float | None = None  # how large a step would have been as far beyond what was seen; None where it was not
+    far: float | None = None  # from the middle of its range, in distances that are no evidence; None where not told
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Event:
             times: of these rows.
             channels: all of them.
             blame: of each of all channels.
-            peaks: (5, channels): what each did at its worst: times, value, expected, astray, step.
+            peaks: (6, channels): what each did at its worst: times, value, expected, astray, step, far.
             thrown_off: which were beyond normal, blamed or not.
             measures: `severity`, and `kind` where it is no anomaly.
 
@@ -96,7 +98,7 @@ class Event:
             The event.
 
         Example:
-            event = Event.of((3, 4, None), (None,) * 3, ("a",), np.ones(1), np.ones((5, 1)), severity=2.0)
+            event = Event.of((3, 4, None), (None,) * 3, ("a",), np.ones(1), np.ones((6, 1)), severity=2.0)
             print(event.open, event.channels)
         """
         order = np.argsort(-blame, kind="stable")[: int((blame > 0).sum())]
@@ -140,7 +142,7 @@ class Event:
             self.id, word, at, self.kind, self.severity, tuple(peak.channel for peak in told),
             tuple(peak.times for peak in told), tuple(peak.value for peak in told),
             tuple(peak.expected for peak in told), iso(self.start_time), iso(self.end_time),
-            tuple(peak.astray for peak in told), tuple(peak.step for peak in told),
+            tuple(peak.astray for peak in told), tuple(peak.step for peak in told), tuple(peak.far for peak in told),
         )  # fmt: skip
 
     @property
@@ -179,6 +181,8 @@ class Event:
             return f"{first} other than expected"
         if self.kind == "excursion":
             return f"{first} at {number(peak.value)}, beyond its own limits (usually {number(peak.expected)})"
+        if peak.far is not None and peak.times is not None and peak.times < NO_NEWS:
+            return f"{first} at {number(peak.value)}, farther out than it usually is"
         away = peak.value - peak.expected
         return f"{first} {number(abs(away))} {'above' if away > 0 else 'below'} the {number(peak.expected)} expected"
 
@@ -290,7 +294,7 @@ def said_of(told: Mapping[str, Any], word: Word, at: str) -> Verdict:
         raise InputError(f"events must be as detect or watch wrote them; {told['id']!r} has no {absent[0]}")
     # Before 0.2.0, peaks were those of the channels in their order.
     peaks = [
-        {"channel": name, "astray": None, "step": None, **one}
+        {"channel": name, "astray": None, "step": None, "far": None, **one}
         for name, one in zip_longest(told["channels"], told["peaks"])
         if one is not None
     ]
@@ -299,6 +303,7 @@ def said_of(told: Mapping[str, Any], word: Word, at: str) -> Verdict:
         "channels": [one["channel"] for one in peaks], "times": [one["times"] for one in peaks],
         "values": [one["value"] for one in peaks], "expected": [one["expected"] for one in peaks],
         "astray": [one["astray"] for one in peaks], "steps": [one["step"] for one in peaks],
+        "far": [one["far"] for one in peaks],
         "start": _in_utc(told["start_time"]), "end": _in_utc(told["end_time"]),
     }  # fmt: skip
     (made,) = verdicts([words])

@@ -15,10 +15,10 @@ from ..compiled import kernel
 from ..record import NEVER, Layout, Records
 
 __all__ = [
-    "ABOVE", "ASTRAY", "BELOW", "BEYOND", "BLAME", "CONDITION", "ERROR", "EXCURSION", "FARTHEST", "FARTHEST_STEP",
-    "FARTHEST_VALUE", "FAR_ASTRAY", "FAR_ERROR", "FAR_STEP", "FAR_VALUE", "FORGOTTEN", "FROZEN", "GAP", "GONE",
-    "GONE_LIMIT", "GONE_ROW", "GONE_TIME", "KINDS", "KNOWN", "KNOWN_STILL", "KNOWN_VALUE", "LAST", "LATELY", "LEEWAY",
-    "LEVEL", "LIMITS", "LOST", "MIDDLE", "NOTICED", "OFF", "OWN", "PART", "SAME", "SAME_ROW", "SAME_TIME", "STEP",
+    "ABOVE", "ASTRAY", "BELOW", "BEYOND", "BLAME", "CONDITION", "DISTANT", "ERROR", "EXCURSION", "FARTHEST",
+    "FARTHEST_STEP", "FARTHEST_VALUE", "FAR_ASTRAY", "FAR_ERROR", "FAR_STEP", "FAR_VALUE", "FORGOTTEN", "FROZEN",
+    "GAP", "GONE", "GONE_LIMIT", "GONE_ROW", "GONE_TIME", "KINDS", "KNOWN", "KNOWN_STILL", "KNOWN_VALUE", "LAST", "LATELY",
+    "LEEWAY", "LEVEL", "LIMITS", "LOST", "MIDDLE", "NOTICED", "OFF", "OWN", "PART", "SAME", "SAME_ROW", "SAME_TIME", "STEP",
     "STILL_LIMIT", "STOOD", "STRAYED", "TOLD", "TO_BLAME", "UNLIKE", "WORSE", "Signals", "forget", "known_until",
     "longest_still", "possible",
 ]  # fmt: skip
@@ -39,9 +39,9 @@ GONE, SAME, FAR_VALUE, FAR_STEP, FAR_ERROR, FAR_ASTRAY = range(6)
 GONE_ROW, SAME_ROW, GONE_TIME, SAME_TIME = range(4)
 LAST, WORSE, STOOD, OFF, LATELY, STRAYED, OWN = range(7)
 KNOWN_STILL, KNOWN_VALUE, KNOWN_STEP, KNOWN_ERROR, KNOWN_ASTRAY, BLAME = range(7, 13)  # and the blame of each kind
-FARTHEST_VALUE, PART, BEYOND, FARTHEST_STEP, TOLD = range(BLAME + len(KINDS), BLAME + len(KINDS) + 5)
-TRACES = TOLD + 1
-TO_BLAME = (OFF, STRAYED, OWN)  # what tells who did it, whatever became of the neighbours
+FARTHEST_VALUE, PART, BEYOND, FARTHEST_STEP, TOLD, DISTANT = range(BLAME + len(KINDS), BLAME + len(KINDS) + 6)
+TRACES = DISTANT + 1
+TO_BLAME = (OFF, STRAYED, OWN, DISTANT)  # what tells who did it, whatever became of the neighbours
 KNOWN = KNOWN_VALUE - FAR_VALUE  # from a count to the row up to which excursions as far as the limit are nothing new
 
 FORGOTTEN = 2_000.0  # rows after which an excursion e times as far as its limit is forgotten
@@ -66,13 +66,14 @@ class Signals:
 
     counts: Ints  # (streams, 6, channels) rows in a row: missing, the same value, beyond each limit (-1: not noticed)
     since: Ints  # (streams, 4, channels) the row and the time it has been missing, and the same, since
-    traces: Floats  # (streams, 17 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
+    traces: Floats  # (streams, 18 + kinds, channels) last value, recent mean of scaled errors, last value of a channel
     # that was lost or frozen, recent mean of how far it is from what the others tell, and that of the last few rows,
     # how far astray in the newest row, how far beyond its values and steps there, up to which row an excursion beyond
     # each limit is known, blame of each kind, the value farthest beyond its limits in an excursion (NaN: none was), the
     # newest row in which it had a part in the anomaly that is going on, how far beyond its values and steps it is in
     # the newest row, news or not, how large a step would have been as far in an excursion, and how far beyond it was
-    # at most when an excursion was told in the anomaly that is going on
+    # at most when an excursion was told in the anomaly that is going on, and how many times as far as is no evidence it
+    # was from the middle of its range in the newest row in alarm (below 0: that is not what alarmed)
     conditions: Records  # (streams, kinds) whether an event of each kind is going on
 
     @classmethod
@@ -99,9 +100,9 @@ def possible(traces: Floats, row: int) -> bool:
     """Whether a stream of so many rows can have come to these."""
     known, told = traces[KNOWN_STILL:BLAME], np.delete(traces, slice(KNOWN_STILL, BLAME), axis=0)
     latest = row + FORGOTTEN * math.log(FARTHEST)
-    sums = np.vstack([traces[WORSE], traces[STRAYED], traces[OWN], traces[BLAME:FARTHEST_VALUE], traces[PART:]])
+    sums = np.vstack([traces[WORSE], traces[STRAYED], traces[OWN], traces[BLAME:FARTHEST_VALUE], traces[PART:DISTANT]])
     near = bool((np.abs(traces[[OFF, LATELY]]) <= FARTHEST_OFF).all())
-    blame = bool((traces[BLAME:FARTHEST_VALUE] <= FARTHEST).all() and (traces[BEYOND:] <= FARTHEST).all())
+    blame = bool((traces[BLAME:FARTHEST_VALUE] <= FARTHEST).all() and (np.abs(traces[BEYOND:]) <= FARTHEST).all())
     return near and blame and bool((known <= latest).all() and not np.isinf(told).any() and (sums >= 0.0).all())
 
 

@@ -50,10 +50,10 @@ def measure(track: Any, normal: float, settle: int, settling: Any, loss: float) 
 
 
 @kernel
-def follow(track: Any, normal: float, rules: Any, loss: float, high: bool) -> None:
-    """Moves on, after the row has been judged."""
+def follow(track: Any, normal: float, rules: Any, loss: float, high: bool, accept: int) -> None:
+    """Moves on, after the row has been judged; `accept` rows of an event make it the new normal, where it is not 0."""
     track.high = track.high + 1 if high else 0
-    if track.settled < rules.settle or (high and not 0 < rules.accept < track.high):
+    if track.settled < rules.settle or (high and not 0 < accept < track.high):
         return
     step = rules.drift * FASTER_WHEN_ACCEPTED if high else rules.drift
     if math.log(max(loss, TINY)) > track.level:

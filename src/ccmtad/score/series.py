@@ -13,7 +13,7 @@ from .channels import KINDS, Signals
 from .events import NONE
 from .kinds import conditions, excursion
 from .signals import beyond, beyond_at_once, sense, sense_at_once
-from .step import LAYOUT, Judged, Rules, judge, restart, risen, unlike, vitals
+from .step import LAYOUT, Judged, Rules, judge, restart, risen, to_blame, unlike, vitals
 
 __all__ = ["Fold"]
 
@@ -24,14 +24,16 @@ Bools = NDArray[np.bool_]
 
 def _fold(
     streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
-    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
-    start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
-    everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
+    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, far_unit: Any,
+    values: Any, start: Any, numbers: Any, times: Any, losses: Any, distances: Any, begin: int, end: int, first: int,
+    errors: Any, away: Any, present: Any, everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any,
+    in_alarm: Any, alone: Any, others: Any, own: Any,
 ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """From row `begin` on, up to `end` or to the first row that changes an event of another kind than an anomaly.
 
-    `values` are those of the rows from `begin` to `end`, and so is `off`, which is empty where no one guesses; `errors`
-    and `own` begin at row `first`. `present` is empty where `everything` is. The row that comes next, and the changes.
+    `values` are those of the rows from `begin` to `end`, and so is `off`, which is empty where no one guesses;
+    `errors`, squared distances `away` and `own` begin at row `first`. `present` is empty where `everything` is. The row
+    that comes next, and the changes.
     """
     tables, tracks, stream = (references, pvalues, strengths), records[0], streams[0]
     count, trace, kind, rule = counts[0], traces[0], kinds[0], rules[0]
@@ -50,9 +52,10 @@ def _fold(
             if len(off) > 0:
                 far = max(far, stray(off[t - begin], there, limits, count, trace, rise, t))
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
-                stream, tracks, recent[0], settling[0], rule, looks, tables, losses[t], far
+                stream, tracks, recent[0], settling[0], rule, looks, tables, losses[t], distances[t], far
             )
             if in_alarm[t]:
+                to_blame(stream, tracks, looks, rule, away[t - first], far_unit, trace)
                 for i in range(len(channels.TO_BLAME)):
                     for c in range(len(unit)):
                         own[t - first, i, c] = trace[channels.TO_BLAME[i], c]
@@ -67,9 +70,10 @@ def _fold(
 
 def _fold_plain(
     streams: Any, records: Any, recent: Any, settling: Any, counts: Any, since: Any, traces: Any, kinds: Any,
-    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, values: Any,
-    start: Any, numbers: Any, times: Any, losses: Any, begin: int, end: int, first: int, errors: Any, present: Any,
-    everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any, others: Any, own: Any,
+    rules: Any, looks: Any, references: Any, pvalues: Any, strengths: Any, limits: Any, unit: Any, far_unit: Any,
+    values: Any, start: Any, numbers: Any, times: Any, losses: Any, distances: Any, begin: int, end: int, first: int,
+    errors: Any, away: Any, present: Any, everything: Any, off: Any, pvalue: Any, evidence: Any, score: Any,
+    in_alarm: Any, alone: Any, others: Any, own: Any,
 ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """The same for the interpreter."""
     tables = (references, pvalues, strengths)
@@ -90,9 +94,10 @@ def _fold_plain(
             if len(off) > 0:
                 far = max(far, stray_at_once(off[t - begin], there, limits, counts[0], traces[0], rise, t))
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
-                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, far
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, loss, float(distances[t]), far
             )
             if in_alarm[t]:
+                to_blame(streams[0], records[0], looks, rules[0], away[t - first], far_unit, traces[0])
                 own[t - first] = traces[0][list(channels.TO_BLAME)]
             strange = unlike(records[0], looks, rules[0], kinds[0], traces[0], row, time)
         further = excursion(kinds[0], counts[0], traces[0], limits, streams[0].lasted, far, row, time)
@@ -110,7 +115,7 @@ class Fold:
     """The step over a series that comes piece by piece."""
 
     def __init__(
-        self, rules: Rules, limits: Floats, unit: Floats, start: Bools, numbers: Ints, times: Ints,
+        self, rules: Rules, limits: Floats, unit: Floats, far_unit: Floats, start: Bools, numbers: Ints, times: Ints,
         present: Bools | None, compiled: bool,
     ) -> None:  # fmt: skip
         rows, channels = len(start), len(unit)
@@ -118,7 +123,7 @@ class Fold:
         self.memory = rules.memory(LAYOUT, 1, compiled)
         self.signals = Signals.fresh(1, channels, compiled)
         *self._given, self._normal = rules.given(compiled)
-        self._limits, self._series = (limits, unit), (start, numbers, times)
+        self._limits, self._series = (limits, unit, far_unit), (start, numbers, times)
         there = np.empty((0, channels), dtype=np.bool_) if present is None else np.ascontiguousarray(present)
         self._present = there, np.ones(channels, dtype=np.bool_)
         self._run: Any = FOLD.fast if compiled else _fold_plain
@@ -127,20 +132,20 @@ class Fold:
         self.others = np.zeros((rows, len(KINDS)), dtype=np.bool_)  # whether an event of each other kind is open
 
     def take(
-        self, loss: Floats, values: Floats, off: Floats, end: int, first: int = 0, errors: Floats = NO_ERRORS,
-        own: Floats = NO_ONE,
+        self, loss: Floats, distance: Floats, values: Floats, off: Floats, end: int, first: int = 0,
+        errors: Floats = NO_ERRORS, away: Floats = NO_ERRORS, own: Floats = NO_ONE,
     ) -> tuple[int, ...]:  # fmt: skip
         """Goes on to the row before `end`, or stops after a row that changes an event of another kind: the changes.
 
         `values` are those of the rows up to there, `off` how far they are from what the others tell (empty where no one
-        guesses), `errors` those of the row `first` and the ones after it. A loss of NaN is a row that could not be
-        judged: the score starts afresh after it. What tells who is to blame for a row in alarm comes into `own`, which
-        begins at row `first`.
+        guesses), `errors` and squared distances `away` those of the row `first` and the ones after it. A loss of NaN is
+        a row that could not be judged: the score starts afresh after it. What tells who is to blame for a row in alarm
+        comes into `own`, which begins at row `first`.
         """
         out = self.pvalue, self.evidence, self.score, self.alarm, self.alone, self.others, own
         self.done, *changes = self._run(
-            *self.memory.all, *self.signals.all, *self._given, *self._limits, values, *self._series, loss, self.done,
-            end, first, np.ascontiguousarray(errors, dtype=np.float64), *self._present, off, *out,
+            *self.memory.all, *self.signals.all, *self._given, *self._limits, values, *self._series, loss, distance,
+            self.done, end, first, np.ascontiguousarray(errors, dtype=np.float64), away, *self._present, off, *out,
         )  # fmt: skip
         return tuple(changes)
 

@@ -1,4 +1,4 @@
-"""One step: from a loss to an alarm, over the record of a stream. Streams, batches, calibration: all take it."""
+"""One step: from losses to an alarm, over the record of a stream. Streams, batches, calibration: all take it."""
 
 import math
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from ..settings import Settings
 from . import accumulate, alarm, events, health, level, tracks
 from .accumulate import KEEPS_NEW
 from .alarm import decide
+from .channels import DISTANT
 from .kinds import risen_too_far
 from .level import follow
 from .tracks import LOOK, Track, look
@@ -31,6 +32,7 @@ __all__ = [
     "judge",
     "restart",
     "risen",
+    "to_blame",
     "unlike",
     "vitals",
 ]
@@ -39,10 +41,11 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 1e300
 GRAINS = 16.0  # of a unit: how finely an extreme is told, so that a last bit of rounding moves no score
+PLACE_ACCEPTED = 1_000  # rows after which an unusual place of values is the usual one
 EARLIEST = 50  # rows that a level must have settled on, before it is called unlike training's
 
 FIELDS = {
-    "seen_by_first": False,  # whether the first track has been above its threshold, and not quiet since
+    "distant": False,  # whether the newest row's score is that of a track of distances
     **alarm.FIELDS,
     **health.FIELDS,
     **events.FIELDS,
@@ -51,7 +54,14 @@ FIELDS = {
 WITHIN = {**health.WITHIN, **events.WITHIN}
 
 GOES_BY = {**accumulate.GOES_BY, **level.GOES_BY, **alarm.GOES_BY}  # settings, as they stand
-RULES = Layout({"log_alpha": 0.0, "keeps_new": False, "unlike_early": math.inf, "unlike": math.inf}, GOES_BY)
+RULES = Layout(
+    {
+        "log_alpha": 0.0, "keeps_new": False, "unlike_early": math.inf, "unlike": math.inf,
+        "worth": 0.0,
+        "of_distance": -1, "quiet": math.inf,  # the quickest track of distances, if there is one; what is no evidence
+    },
+    GOES_BY,
+)  # fmt: skip
 
 
 class Rise(NamedTuple):
@@ -92,13 +102,19 @@ class Rules:
             "unlike_early": self.unlike.early, "unlike": self.unlike.settled,
             **{name: getattr(self.settings, name) for name in GOES_BY},
         }  # fmt: skip
+        distances = [number for number, track in enumerate(self.tracks) if track.of_distance]
+        if distances:
+            quiet = self.tracks[distances[0]].quiet(self.alpha)
+            rules |= {"worth": self.worth, "of_distance": distances[0], "quiet": quiet}
         looks, first = [], 0
         for number, track in enumerate(self.tracks):
             ranking, beyond, size = track.ranking, track.ranking.beyond, len(track.reference)
             looks.append(
                 {
-                    "rows": track.rows, "limited": track.limited, "normal": track.normal, "threshold": track.threshold,
-                    "largest": float(track.reference[-1]), "start": beyond.start, "at_start": ranking.at_start,
+                    "rows": track.rows, "limited": track.limited, "of_distance": track.of_distance,
+                    "quickest": distances[0] if track.of_distance else 0, "normal": track.normal,
+                    "threshold": track.threshold, "largest": float(track.reference[-1]),
+                    "start": beyond.start, "at_start": ranking.at_start,
                     "scale": beyond.scale, "shape": beyond.shape, "first": first, "last": first + size,
                     "table": first + number,
                 }
@@ -116,6 +132,12 @@ class Rules:
         if not compiled:
             tables = [table.tolist() for table in tables]
         return RULES.of(compiled, [rules]), LOOK.of(compiled, looks), *tables, np.array(normal) if compiled else normal
+
+    @cached_property
+    def worth(self) -> float:
+        """What a distance counts for in the size of an event, as a loss."""
+        usual = next((track.typical for track in self.tracks if track.of_distance), math.inf)
+        return self.tracks[0].typical / usual
 
     @property
     def longest(self) -> int:
@@ -163,42 +185,71 @@ class Memory:
 @hot_kernel
 def judge(
     stream: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, tables: Any, loss: float,
-    farthest: float,
+    distance: float, farthest: float,
 ) -> tuple[float, float, float, bool, float]:  # fmt: skip
-    """p-value, evidence, score and alarm of the newest loss, and its p-value by itself.
+    """p-value, evidence, score and alarm of the newest row, and the p-value of its loss by itself.
 
     `farthest` is how many times its own limit some channel is beyond what was ever seen: above 1, that alone is an
     alarm.
     """
     threshold = looks[0].threshold
-    pvalue, evidence, score = look(records[0], looks[0], recent[0], settling[0], rules, tables, loss)
-    alone = pvalue
-    stream.seen_by_first = stream.seen_by_first or score > threshold
-    if stream.seen_by_first and records[0].negatives >= rules.patience:
-        stream.seen_by_first = False  # an event it saw is over: averages shall not drag it on
-        for i in range(1, len(records)):
-            tracks.forget(records[i])
-    largest = looks[0].largest * math.exp(records[0].level)
-    for i in range(1, len(records)):
-        share = min(loss, largest) if looks[i].limited else loss
-        p, b, s = look(records[i], looks[i], recent[i], settling[i], rules, tables, share)
-        s *= threshold / looks[i].threshold
+    pvalue, evidence, score, alone = 1.0, 0.0, -1.0, 1.0
+    for i in range(len(records)):
+        q, given = looks[i].quickest, distance if looks[i].of_distance else loss
+        if i != q and looks[i].limited:
+            given = min(given, looks[q].largest * math.exp(records[q].level))
+        p, b, s = look(records[i], looks[i], recent[i], settling[i], rules, tables, given)
+        if i == q:
+            _over(records, looks, rules, i, s)
+        if i == 0:
+            alone = p
+        else:
+            s *= threshold / looks[i].threshold
         if s > score:
             pvalue, evidence, score = p, b, s
+            stream.distant = looks[i].of_distance
     if farthest > 1.0:
         alone_enough = threshold * (1.0 + (math.floor(GRAINS * math.log(min(farthest, FARTHEST))) + 1.0) / GRAINS)
         if alone_enough > score:
+            stream.distant = False
             score = alone_enough
             evidence = max(evidence, score)
             pvalue = min(pvalue, math.exp(rules.log_alpha - evidence))
     in_alarm = decide(stream, rules, score, threshold)
     high = score > threshold  # announced or not
     for i in range(len(records)):
-        follow(records[i], looks[i].normal, rules, records[i].average, high)
+        accept = min(rules.accept, PLACE_ACCEPTED) if looks[i].of_distance else rules.accept
+        follow(records[i], looks[i].normal, rules, records[i].average, high, accept)
     health.count(stream, in_alarm)
     if not high:
         health.take(stream, alone)
     return pvalue, evidence, score, in_alarm, alone
+
+
+@kernel
+def _over(records: Any, looks: Any, rules: Any, quickest: int, score: float) -> None:
+    """Where an event that the quickest track saw is over, averages of the same shall not drag it on."""
+    track = records[quickest]
+    track.seen = track.seen or score > looks[quickest].threshold
+    if track.seen and track.negatives >= rules.patience:
+        track.seen = False
+        for i in range(quickest + 1, len(records)):
+            if looks[i].quickest == quickest:
+                tracks.forget(records[i])
+
+
+@kernel
+def to_blame(stream: Any, records: Any, looks: Any, rules: Any, away: Any, unit: Any, traces: Any) -> None:
+    """Of a row in alarm: how many times as far as is no evidence each channel is, 0 where it is nearer; below 0 where
+    that is not what alarmed. `away` are the squared distances."""
+    quickest = rules.of_distance
+    if quickest < 0:
+        return
+    sign = 1.0 if stream.distant else -1.0
+    quiet = rules.quiet * math.exp(records[quickest].level - looks[quickest].normal)
+    for c in range(len(unit)):
+        far = away[c] / (unit[c] * quiet)
+        traces[DISTANT, c] = sign * math.sqrt(far) if far > 1.0 else 0.0
 
 
 @kernel
@@ -207,7 +258,7 @@ def restart(stream: Any, records: Any) -> None:
     for i in range(len(records)):
         tracks.forget(records[i])
     alarm.forget(stream)
-    stream.seen_by_first = False
+    stream.distant = False
 
 
 @hot_kernel
@@ -240,7 +291,7 @@ class Judged:
 
 def _fold(
     streams: Any, records: Any, recent: Any, settling: Any, rules: Any, looks: Any, references: Any, pvalues: Any,
-    strengths: Any, losses: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any,
+    strengths: Any, losses: Any, distances: Any, pvalue: Any, evidence: Any, score: Any, in_alarm: Any, alone: Any,
 ) -> None:  # fmt: skip
     tables = (references, pvalues, strengths)
     for t in range(len(losses)):
@@ -248,7 +299,7 @@ def _fold(
             restart(streams[0], records[0])
         else:
             pvalue[t], evidence[t], score[t], in_alarm[t], alone[t] = judge(
-                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], 0.0
+                streams[0], records[0], recent[0], settling[0], rules[0], looks, tables, losses[t], distances[t], 0.0
             )
 
 
@@ -268,12 +319,12 @@ class Fold:
         self.pvalue, self.evidence, self.score = np.ones(rows), np.full(rows, np.nan), np.zeros(rows)
         self.alarm, self.alone = np.zeros(rows, dtype=np.bool_), np.ones(rows)
 
-    def take(self, loss: Floats, end: int) -> None:
+    def take(self, loss: Floats, distance: Floats, end: int) -> None:
         """Goes on to the row before `end`; NaN is a row that could not be judged: the score starts afresh after it."""
         part = slice(self.done, end)
-        losses = loss[part] if self.compiled else loss[part].tolist()
+        losses, distances = (one[part] if self.compiled else one[part].tolist() for one in (loss, distance))
         out = (one[part] for one in (self.pvalue, self.evidence, self.score, self.alarm, self.alone))
-        self._run(*self.memory.all, *self._given, losses, *out)
+        self._run(*self.memory.all, *self._given, losses, distances, *out)
         self.done = end
 
     def judged(self, loss: Floats) -> Judged:
@@ -282,11 +333,11 @@ class Fold:
         return Judged(loss, self.pvalue, self.evidence, self.score, self.alarm, self.alone, state)
 
 
-def fold(rules: Rules, loss: Floats, compiled: bool, progress: Any = None) -> Judged:
+def fold(rules: Rules, loss: Floats, distance: Floats, compiled: bool, progress: Any = None) -> Judged:
     """The step over a whole series of losses. `progress` is told the share that is done, now and then."""
     series = Fold(rules, len(loss), compiled)
     for first in range(0, len(loss), TOLD_ROWS):
-        series.take(loss, min(first + TOLD_ROWS, len(loss)))
+        series.take(loss, distance, min(first + TOLD_ROWS, len(loss)))
         if progress is not None:
             progress(series.done / len(loss))
     return series.judged(loss)

@@ -174,6 +174,11 @@ class Settings:
         48, whole(1, REMEMBERED), "rows a loss is averaged over on the second track; 1 is no such track (the paper)",
         study=True, paper=1,
     )  # fmt: skip
+    distance: bool = _setting(
+        True, FLAG,
+        "whether how far values are from the middle of their training range counts as losses do, on tracks of its own",
+        study=True, paper=False,
+    )  # fmt: skip
     patience: int = _setting(5, whole(1, MANY), "negative evidences in a row before the score resets", study=True)
     reset: Literal["carried", "everything"] = _setting(
         "carried",

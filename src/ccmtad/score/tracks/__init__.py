@@ -1,7 +1,8 @@
 """Tracks: several looks at the same losses, by name. One file each.
 
-Each has its own normal losses and threshold, and an equal share of the budget; the score is that of the track nearest
-to its threshold, in units of the first one's.
+They look at one of two things: errors, or how far values are from where they usually are. Each has its own normal
+losses and threshold, and a share of the budget; the score is that of the track nearest to its threshold, in units of
+the first one's. Of those that look at the same, the first is the quickest.
 """
 
 import math
@@ -30,14 +31,15 @@ Floats = NDArray[np.float64]
 FIELDS = {
     "met": 0,  # losses since the last restart
     "average": 0.0,  # of the newest of them
+    "seen": False,  # of the quickest: whether it has been above its threshold, and not quiet since
 }
 LAYOUT = Layout(FIELDS, level.FIELDS, accumulate.FIELDS, within=level.WITHIN)
 
 # What a track is to a step, as numbers; its tables lie end to end with those of the others.
 LOOK = Layout(
     {
-        "rows": 1, "limited": False, "normal": 0.0, "threshold": 0.0, "largest": 0.0,
-        "start": 0.0, "at_start": 0.0, "scale": 0.0, "shape": 0.0, "first": 0, "last": 0, "table": 0,
+        "rows": 1, "limited": False, "of_distance": False, "quickest": 0, "normal": 0.0, "threshold": 0.0,
+        "largest": 0.0, "start": 0.0, "at_start": 0.0, "scale": 0.0, "shape": 0.0, "first": 0, "last": 0, "table": 0,
     }
 )  # fmt: skip
 
@@ -46,7 +48,8 @@ class Kind(ABC):
     """A way to look at losses."""
 
     name = ""
-    order = 0  # the first one is the quickest: it ends what it saw begin
+    order = 0  # the first one of those that look at the same is the quickest: it ends what it saw begin
+    of_distance = False  # whether it looks at distances, not at errors
     limited = False  # whether a loss counts for no more than the largest normal one
 
     @abstractmethod
@@ -70,6 +73,7 @@ class Track:
     normal: float = 0.0  # logarithm of the normal loss; 0 where the level is not followed
     threshold: float = np.inf
     limited: bool = False
+    of_distance: bool = False
 
     @classmethod
     def of(cls, kind: Kind, losses: Floats, rows: int, tail: Tail, follows: bool) -> "Track":
@@ -77,7 +81,17 @@ class Track:
         smooth = averaged(losses, rows)
         known = smooth[~np.isnan(smooth)]
         normal = float(np.median(np.log(np.maximum(known, TINY)))) if follows and len(known) else 0.0
-        return cls(rows, np.sort(known / np.exp(normal)), tail, normal, limited=kind.limited)
+        reference = np.sort(known / np.exp(normal))
+        return cls(rows, reference, tail, normal, limited=kind.limited, of_distance=kind.of_distance)
+
+    @cached_property
+    def typical(self) -> float:
+        """What it looks at, of a usual normal row."""
+        return max(float(np.median(self.reference)) * float(np.exp(self.normal)), TINY)
+
+    def quiet(self, alpha: float) -> float:
+        """What is no evidence, though not far from being some."""
+        return max(float(np.quantile(self.reference, 1 - alpha)) * float(np.exp(self.normal)), TINY)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -119,6 +133,7 @@ def forget(track: Any) -> None:
     """A fresh start, but for the level."""
     accumulate.forget(track)
     track.met = 0
+    track.seen = False
 
 
 def _fold(records: Any, rows: int, recent: Any, losses: Any, out: Any) -> None:
