@@ -229,32 +229,38 @@ def declustered(peaks: Sequence[tuple[float, int, int]], start: float, cooldown:
     return [max(one[0] for one in group) for group in groups]
 
 
-def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float, bool]]:
-    """(evidence, score, alarm) of every row, from the whole history of each track; NaN is a row not judged."""
+def scores(
+    losses: Sequence[float], calibration: Any, distances: Sequence[float] | None = None
+) -> list[tuple[float, float, bool]]:
+    """(evidence, score, alarm) of every row, from the whole history of each track; a NaN is a row not judged."""
     tracks, rules = calibration.tracks, calibration.settings
+    quickest = [next(k for k, one in enumerate(tracks) if one.of_distance == track.of_distance) for track in tracks]
     unit = tracks[0].threshold
     logs = [track.normal for track in tracks]
     met: list[list[float]] = [[] for _ in tracks]  # logarithms of averages, from the start of the stream
     histories: list[list[float]] = [[] for _ in tracks]  # losses since a restart
     evidences: list[list[float]] = [[] for _ in tracks]
-    alarmed, above, since, same, seen = 0, 0, rules.cooldown, False, False
+    alarmed, above, since, same, seen = 0, 0, rules.cooldown, False, [False for _ in tracks]
     out: list[tuple[float, float, bool]] = []
-    for loss in losses:
+    for loss, distance in zip(losses, distances or losses, strict=True):
         if math.isnan(loss):
             histories, evidences = [[] for _ in tracks], [[] for _ in tracks]
-            above, same, seen = 0, False, False
+            above, same, seen = 0, False, [False for _ in tracks]
             out.append((math.nan, 0.0, False))
             continue
         best = (math.nan, -1.0)
         averages = []
         largest = 0.0
         for i, track in enumerate(tracks):
-            if i == 1 and seen:
-                quiet = evidences[0][-rules.patience :]
+            q, given = quickest[i], distance if track.of_distance else loss
+            if i == q + 1 and seen[q]:
+                quiet = evidences[q][-rules.patience :]
                 if len(quiet) == rules.patience and all(b < 0 for b in quiet):
-                    seen = False
-                    histories[1:], evidences[1:] = [[] for _ in tracks[1:]], [[] for _ in tracks[1:]]
-            histories[i].append(loss if i == 0 else min(loss, largest))
+                    seen[q] = False
+                    for k in range(len(tracks)):
+                        if k > q == quickest[k]:
+                            histories[k], evidences[k] = [], []
+            histories[i].append(given if i == q else min(given, largest))
             recent = histories[i][-track.rows :]
             average = sum(recent) / len(recent)
             averages.append(average)
@@ -266,9 +272,9 @@ def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float
             beyond = strength(measured, track.reference.tolist(), rules.tail)
             evidences[i].append(math.log(calibration.alpha) + beyond)
             score = accumulate(evidences[i], rules.patience, rules.reset)[-1]
-            if i == 0:
-                seen = seen or score > unit
-                largest = track.reference[-1] * (math.exp(logs[0]) if rules.adapt else 1.0)
+            if i == q:
+                seen[i] = seen[i] or score > track.threshold
+                largest = track.reference[-1] * (math.exp(logs[i]) if rules.adapt else 1.0)
             score *= unit / track.threshold
             if score > best[1]:
                 best = (evidences[i][-1], score)
@@ -284,7 +290,8 @@ def scores(losses: Sequence[float], calibration: Any) -> list[tuple[float, float
             # The row that ends the settling moves the level too.
             if not rules.adapt or len(met[i]) < rules.settle:
                 continue
-            if not high or 0 < rules.accept < alarmed:
+            accept = min(rules.accept, 1_000) if track.of_distance else rules.accept
+            if not high or 0 < accept < alarmed:
                 step = rules.drift * (3 if high else 1)
                 up = math.log(max(averages[i], 1e-12)) > logs[i]
                 logs[i] = logs[i] + step if up else max(track.normal, logs[i] - step)

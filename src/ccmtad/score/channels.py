@@ -16,11 +16,11 @@ from ..record import NEVER, Layout, Records
 
 __all__ = [
     "ABOVE", "ASTRAY", "BELOW", "BEYOND", "BLAME", "CONDITION", "DISTANT", "ERROR", "EXCURSION", "FARTHEST",
-    "FARTHEST_STEP", "FARTHEST_VALUE", "FAR_ASTRAY", "FAR_ERROR", "FAR_STEP", "FAR_VALUE", "FORGOTTEN", "FROZEN",
-    "GAP", "GONE", "GONE_LIMIT", "GONE_ROW", "GONE_TIME", "KINDS", "KNOWN", "KNOWN_STILL", "KNOWN_VALUE", "LAST", "LATELY",
-    "LEEWAY", "LEVEL", "LIMITS", "LOST", "MIDDLE", "NOTICED", "OFF", "OWN", "PART", "SAME", "SAME_ROW", "SAME_TIME", "STEP",
-    "STILL_LIMIT", "STOOD", "STRAYED", "TOLD", "TO_BLAME", "UNLIKE", "WORSE", "Signals", "forget", "known_until",
-    "longest_still", "possible",
+    "FARTHEST_STEP", "FARTHEST_VALUE", "FAR_ASTRAY", "FAR_ERROR", "FAR_STEP", "FAR_VALUE", "FORGOTTEN", "FROZEN", "GAP",
+    "GONE", "GONE_LIMIT", "GONE_ROW", "GONE_TIME", "KINDS", "KNOWN", "KNOWN_STILL", "KNOWN_VALUE", "LAST", "LATELY",
+    "LEEWAY", "LEVEL", "LIMITS", "LOST", "MIDDLE", "NOTICED", "OFF", "OWN", "PART", "SAME", "SAME_ROW", "SAME_TIME",
+    "STEP", "STILL_LIMIT", "STOOD", "STRAYED", "TOLD", "TO_BLAME", "UNLIKE", "WORSE", "Signals", "forget",
+    "known_until", "longest_still", "possible",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,169 @@
+"""Tracks of distances: what stays far from the middle of its range, however well the network knows it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ccmtad import Detector, Frame, Settings
+from ccmtad.calibrate.calibration import SMALL_SHARE, Calibration
+from ccmtad.compiled import available
+from ccmtad.fit import TrainingSeries
+from ccmtad.network.engine import Engine
+from ccmtad.score import combine
+from ccmtad.score.step import PLACE_ACCEPTED, fold
+from ccmtad.stream import Stream
+from tests import naive
+
+Floats = NDArray[np.float64]
+
+SIZES = st.sampled_from([0.1, 0.5, 1.0, 1.5, 2.0, 9.0, 400.0])
+ROWS = st.lists(st.tuples(st.one_of(SIZES, st.just(math.nan)), SIZES), min_size=1, max_size=60)
+
+
+def calibrated(**change: Any) -> Calibration:
+    rules: dict[str, Any] = {
+        "patience": 3, "reset": "carried", "tail": "conformal", "persistence": 5, "settle": 7, "drift": 0.05,
+        "accept": 6, "duration": 2, "cooldown": 3, "alpha": 0.2,
+    }  # fmt: skip
+    losses, distances = np.random.default_rng(0).lognormal(size=(2, 300))
+    return Calibration.fit(losses, 100, Settings.of(**(rules | change)), distances)
+
+
+@given(ROWS, st.booleans(), st.booleans())
+def test_all_tracks_follow_their_words(rows: list[tuple[float, float]], settles: bool, averages: bool) -> None:
+    calibration = calibrated(settle=7 * settles, persistence=5 if averages else 1)
+    losses, distances = map(list, zip(*rows, strict=True))
+    found = calibration.score(np.array(losses), distance=np.array(distances))
+    expected = naive.scores(losses, calibration, distances)
+    np.testing.assert_allclose(found.evidence, [e[0] for e in expected])
+    np.testing.assert_allclose(found.score, [e[1] for e in expected], atol=1e-9)
+    np.testing.assert_array_equal(found.alarm, [e[2] for e in expected])
+
+
+@pytest.mark.skipif(not available(), reason="numba is missing: pip install 'ccmtad[fast]'")
+@given(ROWS)
+def test_compiled_and_interpreted_tracks_are_the_same(rows: list[tuple[float, float]]) -> None:
+    given_rows = [np.array(one) for one in zip(*rows, strict=True)]
+    one, other = (fold(calibrated().rules, *given_rows, compiled) for compiled in (True, False))
+    for name in ("pvalue", "evidence", "score", "alarm", "alone"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("extremes", [True, False])
+@pytest.mark.parametrize("persistence", [1, 48])
+def test_the_shares_of_the_budget_are_all_of_it(extremes: bool, persistence: int) -> None:
+    made = calibrated(extremes=extremes, persistence=persistence)
+    shares = [made.share_of(track) for track in made.tracks]
+    assert len(shares) == (2 if persistence == 1 else 4)
+    assert sum(shares) + SMALL_SHARE * (extremes + 1) == pytest.approx(1.0)
+
+
+def pair(rows: int, seed: int) -> Floats:
+    """Two channels that always say the same, and one by itself: a slow walk between -1 and 1."""
+    random = np.random.default_rng(seed)
+    walk = np.sin(np.cumsum(random.normal(0.0, 0.05, rows)))
+    values = np.stack([walk, 3.0 * walk, np.sin(np.arange(rows) / 7.0)], axis=1)
+    return values + 0.01 * random.normal(size=values.shape)
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return Detector(epochs=3, width=16).fit(pair(6_000, 0))
+
+
+def moved() -> Floats:
+    """Both go where they never were, together: they still tell each other."""
+    rows = pair(3_000, 1)
+    rows[1_500:1_700, :2] = np.array([1.3, 3.9]) + 0.3 * rows[1_500:1_700, :2]
+    return rows
+
+
+def test_what_stays_at_an_unusual_place_is_told_to_its_end_and_who_it_was(detector: Detector) -> None:
+    found = [one for one in detector.detect(moved()).events if one.kind == "anomaly"]
+    there = [one for one in found if one.start <= 1_700 and (one.end or 3_000) >= 1_500]
+    assert there
+    assert there[0].channels[0] in ("0", "1")
+    assert there[0].peaks[0].far is not None
+    assert there[0].peaks[0].far > 1.0
+    alarm = detector.detect(moved()).alarm
+    assert alarm[1_540:1_700].mean() > 0.95
+    without = Detector(epochs=3, width=16, distance=False).fit(pair(6_000, 0)).detect(moved())
+    assert without.alarm[1_540:1_700].mean() < alarm[1_540:1_700].mean()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_stream_says_of_distances_what_detect_says(detector: Detector, compiled: bool) -> None:
+    model = detector.model_
+    stream = Stream(model, Engine(model.weights, model.architecture, compiled))
+    rows = moved()
+    told = []
+    for i, row in enumerate(rows):
+        told += [one.event for one in stream.update(row).changes if one.what == "final"]
+        if i in (1_550, 1_650):
+            data, stream = stream.snapshot(), Stream(model, Engine(model.weights, model.architecture, compiled))
+            stream.resume(data)
+    whole = [one for one in detector.detect(rows).events if one.end is not None]
+    assert [(one.kind, one.start, one.alarm, one.end, one.channels) for one in told] == [
+        (one.kind, one.start, one.alarm, one.end, one.channels) for one in whole
+    ]
+    for one, other in zip(told, whole, strict=True):
+        assert one.severity == pytest.approx(other.severity, rel=1e-4)
+        assert [peak.far for peak in one.peaks] == [
+            None if peak.far is None else pytest.approx(peak.far, rel=1e-4) for peak in other.peaks
+        ]
+
+
+def test_a_dismissed_place_is_no_event_any_more(detector: Detector, tmp_path: Path) -> None:
+    detector.save(tmp_path / "model.ccm")
+    heeding, rows = Detector.load(tmp_path / "model.ccm"), moved()
+    for _ in range(4):
+        found = [one for one in heeding.detect(rows).events if 1_490 <= one.alarm <= 1_730]
+        if not found:
+            break
+        heeding.dismiss(found[0])
+    assert not [one for one in heeding.detect(rows).events if 1_490 <= one.alarm <= 1_730]
+    heeding.save(tmp_path / "model.ccm")
+    again = Detector.load(tmp_path / "model.ccm")
+    assert again.feedback_ == heeding.feedback_
+    np.testing.assert_array_equal(again.detect(rows).score, heeding.detect(rows).score)
+
+
+def test_a_new_place_is_the_usual_one_after_a_while() -> None:
+    random = np.random.default_rng(0)
+    losses, distances = random.lognormal(0.0, 0.3, (2, 5_000))
+    rules = {"tail": "conformal", "persistence": 48}
+    calibration = Calibration.fit(losses, 10_000, Settings.of(**rules), distances)
+    new = random.lognormal(0.0, 0.3, (2, 6_000))
+    new[1, 1_000:] *= 8.0
+    alarm = calibration.score(new[0], distance=new[1]).alarm
+    assert alarm[1_020 : 1_000 + PLACE_ACCEPTED].all()
+    assert not alarm[1_000 + 4 * PLACE_ACCEPTED :].any()  # the level takes its time to come there
+    never = Calibration.fit(losses, 10_000, Settings.of(**rules, accept=0), distances)
+    assert never.score(new[0], distance=new[1]).alarm[1_020:].all()
+
+
+def test_each_block_is_measured_by_the_range_of_the_others() -> None:
+    """Against an obvious count; the values climb, so each block is beyond what the others know."""
+    values = np.linspace(0.0, 1.0, 3_000)[:, None] * [1.0, -2.0] + 0.01 * np.random.default_rng(0).normal(
+        size=(3_000, 2)
+    )
+    series = TrainingSeries.of(Frame.of(values), Settings())
+    far, distances = series._far(combine.find("largest"))
+    assert far is not None
+    assert distances is not None
+    away = []
+    for block in series.blocks:
+        known = values[block.training]
+        low, high = known.min(axis=0), known.max(axis=0)
+        place = np.clip(2.0 * (values[block.validation] - low) / (high - low) - 1.0, -4.0, 4.0)
+        away.append(place**2)
+    squares = np.concatenate(away)
+    np.testing.assert_allclose(far.unit, squares.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(distances[~np.isnan(distances)], (squares / far.unit).max(axis=1), rtol=1e-5)
+    assert squares.max() > 1.2**2
