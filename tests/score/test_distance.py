@@ -49,8 +49,8 @@ def test_all_tracks_follow_their_words(rows: list[tuple[float, float]], settles:
 @pytest.mark.skipif(not available(), reason="numba is missing: pip install 'ccmtad[fast]'")
 @given(ROWS)
 def test_compiled_and_interpreted_tracks_are_the_same(rows: list[tuple[float, float]]) -> None:
-    given_rows = [np.array(one) for one in zip(*rows, strict=True)]
-    one, other = (fold(calibrated().rules, *given_rows, compiled) for compiled in (True, False))
+    losses, distances = (np.array(one) for one in zip(*rows, strict=True))
+    one, other = (fold(calibrated().rules, losses, distances, compiled) for compiled in (True, False))
     for name in ("pvalue", "evidence", "score", "alarm", "alone"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12, err_msg=name)
 
@@ -137,7 +137,7 @@ def test_a_dismissed_place_is_no_event_any_more(detector: Detector, tmp_path: Pa
 def test_a_new_place_is_the_usual_one_after_a_while() -> None:
     random = np.random.default_rng(0)
     losses, distances = random.lognormal(0.0, 0.3, (2, 5_000))
-    rules = {"tail": "conformal", "persistence": 48}
+    rules: dict[str, Any] = {"tail": "conformal", "persistence": 48}
     calibration = Calibration.fit(losses, 10_000, Settings.of(**rules), distances)
     new = random.lognormal(0.0, 0.3, (2, 6_000))
     new[1, 1_000:] *= 8.0
