@@ -22,9 +22,8 @@ from .score.combine import LARGEST_LOSS, loss_of
 from .score.events import CHANGES
 from .score.health import worst_gap
 from .score.kinds import conditions, excursion
-from .score.level import accepting
 from .score.signals import beyond, sense, sense_at_once
-from .score.step import judge, restart, risen, to_blame, unlike
+from .score.step import accepted, judge, restart, risen, to_blame, unlike
 
 __all__ = ["ANSWER", "JUDGE", "LAYOUT", "TAKE", "UPDATE", "score", "take_plain", "told_apart"]
 
@@ -194,7 +193,7 @@ def score(
                 stream, answer.index, times[n], evidence, accumulated, alarm,
                 max(sizes[n], distances[n] * rules[0].worth),
             )  # fmt: skip
-            answer.accepting = accepting(records[k][0], rules[0])
+            answer.accepting = accepted(stream, records[k], rules[0])
             strange = unlike(records[k], looks, rules[0], kinds[k], traces[k], answer.index, times[n])
         if not answer.odd & LATE:
             further = excursion(

@@ -14,6 +14,7 @@ from ccmtad import Detector, Frame, Settings
 from ccmtad.calibrate.calibration import SMALL_SHARE, Calibration
 from ccmtad.compiled import available
 from ccmtad.fit import TrainingSeries
+from ccmtad.lanes import ACCEPTED
 from ccmtad.network.engine import Engine
 from ccmtad.score import combine
 from ccmtad.score.step import PLACE_ACCEPTED, fold
@@ -167,3 +168,16 @@ def test_each_block_is_measured_by_the_range_of_the_others() -> None:
     np.testing.assert_allclose(far.unit, squares.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(distances[~np.isnan(distances)], (squares / far.unit).max(axis=1), rtol=1e-5)
     assert squares.max() > 1.2**2
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_place_that_is_taken_for_the_usual_one_is_said_and_its_alarm_ends(detector: Detector, compiled: bool) -> None:
+    model, rows = detector.model_, pair(5_000, 1)
+    rows[1_500:, :2] = np.array([1.6, 4.8]) + 0.2 * rows[1_500:, :2]
+    stream = Stream(model, Engine(model.weights, model.architecture, compiled))
+    steps = [stream.update(row) for row in rows]
+    said = [step.index for step in steps if ACCEPTED in step.notes]
+    assert len(said) == 1
+    assert 1_500 + PLACE_ACCEPTED <= said[0] <= 1_520 + PLACE_ACCEPTED
+    assert all(step.alarm for step in steps[1_520 : said[0]])
+    assert not any(step.alarm for step in steps[1_500 + 3 * PLACE_ACCEPTED :])

@@ -63,6 +63,6 @@ def follow(track: Any, normal: float, rules: Any, loss: float, high: bool, accep
 
 
 @kernel
-def accepting(track: Any, rules: Any) -> bool:
+def accepting(track: Any, rules: Any, accept: int) -> bool:
     """Whether the newest row is the first whose event is taken for the new normal."""
-    return rules.drift > 0.0 and 0 < rules.accept == track.high - 1  # type: ignore[no-any-return]
+    return rules.drift > 0.0 and 0 < accept == track.high - 1  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from .accumulate import KEEPS_NEW
 from .alarm import decide
 from .channels import DISTANT
 from .kinds import risen_too_far
-from .level import follow
+from .level import accepting, follow
 from .tracks import LOOK, Track, look
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Memory",
     "Rise",
     "Rules",
+    "accepted",
     "fold",
     "judge",
     "restart",
@@ -218,12 +219,24 @@ def judge(
     in_alarm = decide(stream, rules, score, threshold)
     high = score > threshold  # announced or not
     for i in range(len(records)):
-        accept = min(rules.accept, PLACE_ACCEPTED) if looks[i].of_distance else rules.accept
-        follow(records[i], looks[i].normal, rules, records[i].average, high, accept)
+        follow(records[i], looks[i].normal, rules, records[i].average, high, _accepts(looks[i].of_distance, rules))
     health.count(stream, in_alarm)
     if not high:
         health.take(stream, alone)
     return pvalue, evidence, score, in_alarm, alone
+
+
+@kernel
+def _accepts(of_distance: bool, rules: Any) -> int:
+    """Rows of an event that make it the new normal; 0: none do."""
+    return min(rules.accept, PLACE_ACCEPTED) if of_distance else rules.accept  # type: ignore[no-any-return]
+
+
+@kernel
+def accepted(stream: Any, records: Any, rules: Any) -> bool:
+    """Whether the newest row is the first whose event is taken for the new normal, by what alarms."""
+    track = records[rules.of_distance] if stream.distant else records[0]
+    return accepting(track, rules, _accepts(stream.distant, rules))
 
 
 @kernel
