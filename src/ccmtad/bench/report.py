@@ -22,7 +22,7 @@ contamination.
 **All kinds** is online with events of every kind. **With an operator** has seen labels: as corrected, watched by \
 somebody who dismisses every false event once it is over.
 
-Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has several tracks, \
+Columns that chose on the test labels, per entity: **oracle** alpha and threshold (where a detector has many tracks, \
 for the p-values of the one that led); **oracle epoch** also the epoch of training, all by the best F1 (for the \
 random score: the best of as many draws; the method's authors choose the epoch by its best point F1: another figure); \
 **point oracle** the threshold alone; **oracle, authors** what the evaluation in the authors' published code gives \
