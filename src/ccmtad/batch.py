@@ -20,7 +20,7 @@ from .prepare import timeline, windows
 from .record import NEVER, readable
 from .results import Detection, Event
 from .score import astray, events
-from .score.channels import KINDS, TO_BLAME
+from .score.channels import DISTANT, KINDS, TO_BLAME
 from .score.combine import Combiner, Way
 from .score.series import NO_ERRORS, NO_ONE, Fold
 from .settings import Settings
@@ -243,12 +243,17 @@ class _Judging:
         stamps = tuple(None if times is None or row is None else times[row] for row in rows)
         measured = events.measures(span, self.model.calibration.typical)
         channels = np.arange(len(self.model.channels))
-        peak, values = alarmed.row, self.frame.values[series.kept[alarmed.row], channels]
+        frame_values = self.frame.values
+        peak, values = alarmed.row, frame_values[series.kept[alarmed.row], channels]
         scaled = self.series.rows[peak, channels]
         values = np.where(np.isnan(values), self.model.scaler.undo(scaled), values)  # held
         expected = self.model.scaler.undo(scaled - alarmed.difference)
         off, _, beyond, far = alarmed.own
-        peaks = self.model.peaks(np.stack([alarmed.error, values, expected, off, beyond, far]))
+        farthest, there = series.kept[alarmed.far_row], series.rows[alarmed.far_row, channels]
+        place = frame_values[farthest, channels]
+        place = np.where(np.isnan(place), self.model.scaler.undo(there), place)
+        lines = alarmed.error, values, expected, off, beyond, far, alarmed.far, place
+        peaks = self.model.peaks(np.stack(lines))
         blame = alarmed.blame / times_asked(alarmed.rows)
         return Event.of(rows, stamps, self.model.channels, blame, *peaks, **measured)  # type: ignore[arg-type]
 
@@ -275,6 +280,8 @@ class _Alarmed:
         self.row = np.zeros(channels, dtype=np.int64)  # of it
         self.difference = np.zeros(channels)  # from what was expected, there
         self.own = np.zeros((len(TO_BLAME), channels))  # largest of each
+        self.far = np.zeros(channels)  # farthest from the middle of its range, where that alarmed
+        self.far_row = np.zeros(channels, dtype=np.int64)  # of it
 
     def take(self, error: NDArray[Any], rows: Ints, difference: NDArray[Any], own: Floats) -> None:
         channels, worst = np.arange(len(self.error)), error.argmax(axis=0)
@@ -283,6 +290,11 @@ class _Alarmed:
         self.row[worse] = rows[worst][worse]
         self.difference[worse] = difference[worst, channels][worse]
         np.maximum(self.own, np.abs(own).max(axis=0), out=self.own)
+        place = own[:, TO_BLAME.index(DISTANT)]
+        farthest = place.argmax(axis=0)
+        farther = place[farthest, channels] > self.far
+        self.far[farther] = place[farthest, channels][farther]
+        self.far_row[farther] = rows[farthest][farther]
 
 
 def losses(

@@ -4,8 +4,9 @@ The largest error alone smears: one wild input spoils the reconstruction of its 
 largest errors are put back one at a time, in the rows of the event that the window holds, and the network is asked
 again. Asked at the first, second, fourth, eighth .. row in alarm: however long an event lasts, that is seldom.
 
-Whoever is beyond a limit of its own (value, step, astray), or as far from the middle of its range as made the alarm,
-needs no network to be told: these have half of the blame.
+Whoever is beyond a limit of its own (value, step, astray) needs no network to be told: these have half of the blame.
+Where it is the distance from the middle of their range that alarmed, those that are far have nearly all of it: errors
+are noise there.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from .model import Model
 from .network.engine import Reconstructor
 from .score.astray import explained
-from .score.channels import ASTRAY
+from .score.channels import ASTRAY, DISTANT, TO_BLAME
 
 __all__ = ["CANDIDATES", "asked", "put_back", "times_asked"]
 
@@ -26,6 +27,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 CANDIDATES = 5
+OF_THE_FAR = 0.9  # share of the blame, where distances alarm
 OF_THEIR_OWN = 0.50001  # share of the blame: with one such channel, no other comes before it
 FARTHEST = 1e100  # times its limit: squares of it can be added
 
@@ -61,9 +63,10 @@ def put_back(
     shares = _share_of_error(model, engine, rows, expected, lasted, error, present)
     mine = _of_their_own(model, own)
     total = mine.sum(axis=1, keepdims=True)
+    distant: Bools = np.any(own[:, TO_BLAME.index(DISTANT)] > 0.0, axis=1)
     for i in np.flatnonzero(total[:, 0] > 0.0).tolist():
-        beyond, share = mine[i] / total[i], shares[i]
-        share[:] = OF_THEIR_OWN * beyond + (1.0 - OF_THEIR_OWN) * share if share.any() else beyond
+        beyond, share, theirs = mine[i] / total[i], shares[i], OF_THE_FAR if distant[i] else OF_THEIR_OWN
+        share[:] = theirs * beyond + (1.0 - theirs) * share if share.any() else beyond
     return shares
 
 

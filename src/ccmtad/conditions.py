@@ -35,8 +35,8 @@ def condition_event(condition: Any, kind: int, model: Model, traces: Floats) -> 
 
 
 def _peaks(kind: int, model: Model, traces: Floats) -> Floats:
-    """(6, channels): what each did, as far as that is told of such an event."""
-    peaks = np.full((6, len(model.channels)), np.nan)
+    """(7, channels): what each did, as far as that is told of such an event."""
+    peaks = np.full((7, len(model.channels)), np.nan)
     if kind == EXCURSION:
         # What went too far in one step alone was not beyond any value: there is none that it should have had.
         value, step = traces[FARTHEST_VALUE], np.minimum(traces[FARTHEST_STEP], LARGEST_SIZE)

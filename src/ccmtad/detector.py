@@ -32,6 +32,8 @@ __all__ = ["Detector"]
 
 Span = tuple[Any, Any]
 
+MOST_DISTANCES = 100_000  # of normal rows, that are kept from one recalibration to the next
+
 
 class Detector:
     """Online anomaly detection for one multivariate series.
@@ -308,7 +310,7 @@ class Detector:
         fixed = replace(model.settings, alpha=model.calibration.alpha)
         calibration = Calibration.fit(
             batch.in_order(losses, series.ends), model.settings.rows_per_alarm(model.period), fixed,
-            batch.distances(model, series),
+            self._places(batch.distances(model, series)),
         )  # fmt: skip
         warn_of_budget(calibration)
         self._undone = (*self._undone, model)
@@ -323,6 +325,13 @@ class Detector:
             tails = tails if new is None else tails.after(new)
         self._now(replace(model, calibration=replace(calibration, settings=model.settings), tails=tails))
         return self
+
+    def _places(self, new: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Distances of new normal rows, and of those before: few rows are of a few of all usual places."""
+        before = self._fitted().calibration.distances
+        if new is None or before is None:
+            return new
+        return np.concatenate([before, [np.nan], new])[-MOST_DISTANCES:]
 
     def undo_recalibration(self) -> Self:
         """Back to the calibration before the last `recalibrate`.
@@ -594,7 +603,7 @@ class Detector:
                 "predict_proba needs the losses of normal rows: this model file is an older one that does not hold "
                 "them; fit it again, or recalibrate(normal rows)"
             )
-        judged = model.calibration.score(model.calibration.losses, distance=model.calibration.distances)
+        judged = model.calibration.score(model.calibration.losses)
         there, threshold = ~np.isnan(judged.loss), model.calibration.threshold
         normal = decision(
             judged.score[there], judged.pvalue[there], judged.alarm[there], threshold, model.calibration.alpha

@@ -324,7 +324,12 @@ class TrainingSeries:
             scaler = Scaler.fit(filled[block.training]) if len(block.training) else self.scaler
             found.append(prepare(filled, self.start, scaler, self.settings)[block.validation])
         away = np.square(np.concatenate(found).astype(np.float64))
-        return batch.normal(away, self.validation, self.present, way)
+        far, distances = batch.normal(away, self.validation, self.present, way)
+        if self.kin and self.kin[0].distances is not None:  # few rows are of a few of all usual places
+            far = replace(far, unit=np.maximum(far.unit, self.kin[0].distances.unit))
+            present = self.present[self.validation]
+            distances = batch.in_order(far.loss(away, present), self.validation)
+        return far, distances
 
     def _calibration(self, losses: NDArray[np.float64], distances: NDArray[np.float64] | None) -> Calibration:
         """The operating point. Few rows say how large normal losses are; how they are spread, and how long they last,
@@ -334,7 +339,7 @@ class TrainingSeries:
         first = self.kin[0].calibration
         losses = _with_those_of(losses, first.losses)
         if distances is not None:
-            distances = _with_those_of(distances, first.distances)
+            distances = _with_those_of(distances, first.distances, least=1.0)
         # Alpha was found where the network was fitted: finding it again would need scikit-learn.
         found = Calibration.fit(losses, self.rows_per_alarm, self.settings.but(alpha=first.alpha), distances)
         return replace(found, settings=self.settings)
@@ -361,11 +366,13 @@ class TrainingSeries:
         return astray.averages(guess.held_out(self.rows, self.good), self.present, self.start)[self.good]
 
 
-def _with_those_of(few: NDArray[np.float64], others: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _with_those_of(
+    few: NDArray[np.float64], others: NDArray[np.float64] | None, least: float = 0.0
+) -> NDArray[np.float64]:
     """A series and one of another entity, as if it were as large."""
     if others is None:
         return few
-    usual = np.nanmedian(few) / max(np.nanmedian(others), TINY)
+    usual = max(np.nanmedian(few) / max(np.nanmedian(others), TINY), least)
     return np.concatenate([few, [np.nan], usual * others])
 
 

@@ -81,8 +81,9 @@ class Lanes:
         self.past = np.zeros((number, 2, settings.window, channels), dtype=np.float32)  # rows, and expected ones
         self.blame = np.zeros((number, channels))  # summed over the rows in alarm of an event
         # Largest squared error in alarm, the value there, the expected one; the farthest from what the others tell,
-        # beyond its own values and steps, and from the middle of its range.
-        self.peaks = np.zeros((number, 6, channels))
+        # beyond its own values and steps, and from the middle of its range; and that again where it alarmed, with the
+        # value there.
+        self.peaks = np.zeros((number, 8, channels))
         self._packed = None  # what a compiled update takes: made anew
 
     def _pack(self, parts: tuple[Any, ...]) -> Any:
@@ -316,7 +317,11 @@ class Taken:
         values = np.where(there, self.values[number], self.of.held[lane])
         for line, new in zip(peaks[:3], (whole, values, expected), strict=True):
             line[worse] = new[worse]
-        np.maximum(peaks[3:], np.abs(self.of.signals.traces[lane, [OFF, OWN, DISTANT]]), out=peaks[3:])
+        traces = self.of.signals.traces[lane]
+        np.maximum(peaks[3:6], np.abs(traces[[OFF, OWN, DISTANT]]), out=peaks[3:6])
+        farther = traces[DISTANT] > peaks[6]
+        for line, new in zip(peaks[6:], (traces[DISTANT], values), strict=True):
+            line[farther] = new[farther]
 
     def _put_back(self, number: int, lane: int, life: Any) -> Floats:
         """Which channel did it."""

@@ -200,11 +200,12 @@ class Model:
 
     @np.errstate(over="ignore", invalid="ignore")
     def peaks(self, peaks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The largest squared errors of an event, the values there, how far it came from what the others tell, and how
-        many times its own limit, and as far as is no evidence from the middle of its range, as an event tells them: in
-        units of the channel's usual error, in ranges and as a step, whatever was dismissed; and which channels were
-        beyond normal."""
-        learnt, (error, *there, off, own, far) = self if self.learnt_as is None else self.learnt_as, peaks
+        """The largest squared errors of an event, the values there, how far it came from what the others tell, how many
+        times its own limit, and as far as is no evidence from the middle of its range (that again where it alarmed, and
+        the values there), as an event tells them: in units of the channel's usual error, in ranges and as a
+        step, whatever was dismissed; and which channels were beyond normal."""
+        learnt = self if self.learnt_as is None else self.learnt_as
+        error, value, expected, off, own, far, out, place = peaks
         usual, limits = learnt.combiner.unit, learnt.limits
         beyond = (ROOM**2 * error > np.minimum(learnt.calibration.quiet * usual, limits[ERROR])) | (
             (ROOM * off > limits[ASTRAY]) | (own > 0.0) | (far > 0.0)
@@ -214,7 +215,8 @@ class Model:
         if learnt.distances is not None:
             wide = np.sqrt(self.far_unit / learnt.far_unit)
             distant = np.where(far > 0.0, np.minimum(far * wide, LARGEST_SIZE), np.nan)
-        return np.stack([np.sqrt(error / usual), *there, strayed, self.as_steps(own), distant]), beyond
+        told = np.sqrt(error / usual), value, expected, strayed, self.as_steps(own), distant
+        return np.stack([*told, np.where(out > 0.0, place, np.nan)]), beyond
 
     @np.errstate(over="ignore", invalid="ignore")
     def as_steps(self, own: NDArray[np.float64]) -> NDArray[np.float64]:

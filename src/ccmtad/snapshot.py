@@ -81,7 +81,7 @@ def _check_numbers(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> No
         _check(bool((arrays[name] >= -1).all() and (arrays[name] <= MOST_COUNTED).all()), name)
     for name in ("recent", "blame"):
         _check(bool((arrays[name] >= 0).all()), name)
-    _check(bool((arrays["peaks"][[0, 3, 4, 5]] >= 0).all()), "peaks")
+    _check(bool((arrays["peaks"][[0, *range(3, 7)]] >= 0).all()), "peaks")
     _check(type(rows) is int and channels.possible(arrays["traces"], rows), "traces")
 
 
@@ -143,8 +143,8 @@ def _of_version_3(lanes: Lanes, arrays: Arrays, facts: Mapping[str, Any]) -> tup
     tracks = [{**track, "seen": False} for track in facts["tracks"]]
     tracks[0]["seen"] = facts["stream"]["seen_by_first"]
     peaks = fresh["peaks"].copy()
-    _check(arrays["peaks"].shape == (len(peaks) - 1, peaks.shape[1]) and arrays["peaks"].dtype == peaks.dtype, "peaks")
-    peaks[:-1] = arrays["peaks"]
+    _check(arrays["peaks"].shape == (5, peaks.shape[1]) and arrays["peaks"].dtype == peaks.dtype, "peaks")
+    peaks[:5] = arrays["peaks"]
     kinds = [*kinds, *start["kinds"][len(kinds) :]]
     return {**arrays, "traces": traces, "peaks": peaks}, {**facts, "stream": stream, "tracks": tracks, "kinds": kinds}
 

@@ -61,6 +61,7 @@ class Verdict:
     astray: tuple[float | None, ...] = ()  # how far they came from what the others tell, in ranges of training
     steps: tuple[float | None, ...] = ()  # how large a step would have been as far beyond what was seen
     far: tuple[float | None, ...] = ()  # from the middle of their ranges, in distances that are no evidence
+    places: tuple[float | None, ...] = ()  # values at the farthest, where that alarmed
 
 
 def merged(first: Iterable[Verdict], second: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -86,7 +87,7 @@ def milder(
     """
     unit, usual, limits, unlike = combiner.unit.copy(), limits, limits.copy(), calibration.unlike
     far_unit = np.empty(0) if distances is None else distances.unit.copy()
-    place = {name: i for i, name in enumerate(channels)}
+    number = {name: i for i, name in enumerate(channels)}
     for one in in_force(said):
         if one.word != "dismissed":
             continue
@@ -96,16 +97,22 @@ def milder(
         unknown = (None,) * len(one.channels)
         told = zip(
             one.channels, one.times, one.values, one.expected, one.astray or unknown, one.steps or unknown,
-            one.far or unknown, strict=True,
+            one.far or unknown, one.places or unknown, strict=True,
         )  # fmt: skip
-        for name, times, value, expected, off, jump, far in told:
-            if name not in place:
+        for name, times, value, expected, off, jump, far, place in told:
+            if name not in number:
                 continue
-            c = place[name]
+            c = number[name]
             if off is not None:
                 limits[ASTRAY, c] = max(limits[ASTRAY, c], ROOM * off * SCALED_RANGE)
             if far is not None and distances is not None:
                 far_unit[c] = max(far_unit[c], min((ROOM * far) ** 2 * float(distances.unit[c]), LARGEST_LOSS))
+            if place is not None:  # to go there and back is normal
+                away = place - float(limits[MIDDLE, c])
+                side, other = (ABOVE, BELOW) if away > 0 else (BELOW, ABOVE)
+                limits[side, c] = max(limits[side, c], ROOM * abs(away))
+                if np.isfinite(usual[other, c]):
+                    limits[STEP, c] = max(limits[STEP, c], ROOM * (abs(away) + float(usual[other, c])))
             if jump is not None:
                 limits[STEP, c] = max(limits[STEP, c], ROOM * jump)
                 if len(limits) > LEEWAY:
@@ -158,7 +165,7 @@ def _verdict(told: Mapping[str, Any]) -> Verdict:
     if word not in ("dismissed", "confirmed", "undone"):
         raise ValueError(f"the word {got(word)}")
     names = tuple(_text(name) for name in _list(told["channels"]))
-    times, values, expected, astray, steps, far = (
+    times, values, expected, astray, steps, far, places = (
         tuple(
             None if value is None else _number(value) for value in _list(told.get(column, []) if late else told[column])
         )
@@ -169,20 +176,19 @@ def _verdict(told: Mapping[str, Any]) -> Verdict:
             ("astray", True),
             ("steps", True),
             ("far", True),
+            ("places", True),
         )
     )
     severity = _number(told["severity"])
     for size in (severity, *times, *astray, *steps, *far):
         if size is not None and not 0.0 <= size <= LARGEST_SIZE:
             raise ValueError(f"the size {size:g}")
-    if not len(times) == len(values) == len(expected) == len(names) or {len(astray), len(steps), len(far)} - {
-        0,
-        len(names),
-    }:
+    late_ones = {len(one) for one in (astray, steps, far, places)}
+    if not len(times) == len(values) == len(expected) == len(names) or late_ones - {0, len(names)}:
         raise ValueError("numbers that do not fit the channels")
     start, end = (None if told[name] is None else _moment(told[name]) for name in ("start", "end"))
     said = (_text(told["event"]), word, _text(told["at"]), _text(told["kind"]))
-    return Verdict(*said, severity, names, times, values, expected, start, end, astray, steps, far)
+    return Verdict(*said, severity, names, times, values, expected, start, end, astray, steps, far, places)
 
 
 def _list(value: object) -> list[Any]:

@@ -104,9 +104,9 @@ def _print(found: "Detection", truth: "Truth | None", report: Path | None, rows:
         if count > most:
             show.out.print(f"({count - most:,} less severe events are left out; --json and --report list more.)")
     for i, one in enumerate(found.events, 1):
-        if found.accepted(one):
+        if accept := found.accepted_after(one):
             show.out.print(
-                f"[yellow]Event {i} lasted more than {found.learnt.settings.accept:,} rows[/] and was taken for the "
+                f"[yellow]Event {i} lasted more than {accept:,} rows[/] and was taken for the "
                 "new normal from there on: its alarm may have ended although nothing was repaired."
             )
     if found.health.state not in ("healthy", "unknown"):

@@ -228,12 +228,13 @@ def _thinned(rows: int, points: int) -> str:
 
 
 def _told(found: Detection, truth: Truth | None, number: int, drawn: bool) -> Told:
-    one, clock, accept = found.events[number], Clock(found), found.learnt.settings.accept
+    one, clock = found.events[number], Clock(found)
+    accept = found.accepted_after(one)
     last = one.end if one.end is not None else int(drawable(found)[-1])
     return Told(
         number + 1, tuple((column, column.text(one)) for column in COLUMNS), one.sentence + one.others, one.kind,
         clock.text(one.start), numeral(one.severity), clock.lasted(one.start, last), drawn,
-        f"{accept:,}" if found.accepted(one) else "",
+        f"{accept:,}" if accept else "",
         "" if truth is None else "labelled" if truth.right[number] else "not labelled",
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, MissingExtraError
 from ..frame import Frame
 from ..score.health import Health
+from ..score.level import PLACE_ACCEPTED
 from ..wording import count
 from ..zones import zone_of
 from .event import Event
@@ -83,7 +84,7 @@ class Detection:
         return self._blame()
 
     def accepted(self, event: Event) -> bool:
-        """Whether an event outlasted `accept` rows, so that its level was taken for the new normal.
+        """Whether an event lasted so long that its level was taken for the new normal.
 
         Its alarm may then have ended although nothing was repaired.
 
@@ -97,13 +98,30 @@ class Detection:
             for event in result.events:
                 print(event.id, result.accepted(event))
         """
+        return self.accepted_after(event) > 0
+
+    def accepted_after(self, event: Event) -> int:
+        """After how many rows an event's level was taken for the new normal.
+
+        Args:
+            event: one of `events`.
+
+        Returns:
+            `accept`, or 1,000 where values at an unusual place alarmed, if that is less; 0 where it was not.
+
+        Example:
+            for event in result.events:
+                print(event.id, result.accepted_after(event))
+        """
         settings = self.learnt.settings
         if settings.accept == 0 or settings.drift == 0:
-            return False
+            return 0
+        place = any(peak.place is not None for peak in event.peaks)
+        accept = min(settings.accept, PLACE_ACCEPTED) if place else settings.accept
         rows = slice(event.start, len(self) if event.end is None else event.end + 1)
         high = self.score[rows][~np.isnan(self.loss[rows])] > self.threshold  # late rows do not count
         edges = np.flatnonzero(np.diff(np.r_[False, high, False]))
-        return bool((edges[1::2] - edges[::2]).max(initial=0) > settings.accept)
+        return accept if (edges[1::2] - edges[::2]).max(initial=0) > accept else 0
 
     def reconstruction(self, first: int = 0, last: int | None = None) -> Floats:
         """What the network expected in rows `first` to `last`, in the input's units.

@@ -21,7 +21,7 @@ MOST_BLAMED = 8  # channels of an event that a notice names
 NO_NEWS = 3.0  # usual errors: where the network expected nearly what came
 MOST_PEAKS = 64  # that are told of in full, in a notice too: what it takes to dismiss it
 
-ERRORS = "the largest error, in usual ones"
+ERRORS = "the largest error, or distance, in usual ones"
 MEASURED = {
     "signal lost": "times as long as it may be missing",
     "frozen": "times as long as it may stand still",
@@ -45,6 +45,7 @@ class Peak:
     astray: float | None = None  # how far it came, on average, from what the others tell, in ranges of training
     step: float | None = None  # how large a step would have been as far beyond what was seen; None where it was not
     far: float | None = None  # from the middle of its range, in distances that are no evidence; None where not told
+    place: float | None = None  # the value where it was farthest; None where that is not what alarmed
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Event:
     start: int  # first row, inclusive
     alarm: int  # row at which the alarm was raised
     end: int | None  # last row, inclusive; None while open
-    severity: float  # how large: the largest error in units of the usual one, or how many times too long, or too far
+    severity: float  # how large: the largest error or distance in usual ones, or how many times too long, or too far
     channels: tuple[str, ...]  # most blamed first
     blame: tuple[float, ...]  # share of the loss of each of these, averaged over the rows in alarm
     peaks: tuple[Peak, ...] = ()  # what each did at its worst: the most blamed, then others that were thrown off
@@ -90,7 +91,7 @@ class Event:
             times: of these rows.
             channels: all of them.
             blame: of each of all channels.
-            peaks: (6, channels): what each did at its worst: times, value, expected, astray, step, far.
+            peaks: (7, channels): what each did at its worst: times, value, expected, astray, step, far, place.
             thrown_off: which were beyond normal, blamed or not.
             measures: `severity`, and `kind` where it is no anomaly.
 
@@ -98,7 +99,7 @@ class Event:
             The event.
 
         Example:
-            event = Event.of((3, 4, None), (None,) * 3, ("a",), np.ones(1), np.ones((6, 1)), severity=2.0)
+            event = Event.of((3, 4, None), (None,) * 3, ("a",), np.ones(1), np.ones((7, 1)), severity=2.0)
             print(event.open, event.channels)
         """
         order = np.argsort(-blame, kind="stable")[: int((blame > 0).sum())]
@@ -143,6 +144,7 @@ class Event:
             tuple(peak.times for peak in told), tuple(peak.value for peak in told),
             tuple(peak.expected for peak in told), iso(self.start_time), iso(self.end_time),
             tuple(peak.astray for peak in told), tuple(peak.step for peak in told), tuple(peak.far for peak in told),
+            tuple(peak.place for peak in told),
         )  # fmt: skip
 
     @property
@@ -181,8 +183,8 @@ class Event:
             return f"{first} other than expected"
         if self.kind == "excursion":
             return f"{first} at {number(peak.value)}, beyond its own limits (usually {number(peak.expected)})"
-        if peak.far is not None and peak.times is not None and peak.times < NO_NEWS:
-            return f"{first} at {number(peak.value)}, farther out than it usually is"
+        if peak.place is not None and (peak.times is None or peak.times < NO_NEWS):
+            return f"{first} at {number(peak.place)}, farther out than it usually is"
         away = peak.value - peak.expected
         return f"{first} {number(abs(away))} {'above' if away > 0 else 'below'} the {number(peak.expected)} expected"
 
@@ -294,7 +296,7 @@ def said_of(told: Mapping[str, Any], word: Word, at: str) -> Verdict:
         raise InputError(f"events must be as detect or watch wrote them; {told['id']!r} has no {absent[0]}")
     # Before 0.2.0, peaks were those of the channels in their order.
     peaks = [
-        {"channel": name, "astray": None, "step": None, "far": None, **one}
+        {"channel": name, "astray": None, "step": None, "far": None, "place": None, **one}
         for name, one in zip_longest(told["channels"], told["peaks"])
         if one is not None
     ]
@@ -303,7 +305,7 @@ def said_of(told: Mapping[str, Any], word: Word, at: str) -> Verdict:
         "channels": [one["channel"] for one in peaks], "times": [one["times"] for one in peaks],
         "values": [one["value"] for one in peaks], "expected": [one["expected"] for one in peaks],
         "astray": [one["astray"] for one in peaks], "steps": [one["step"] for one in peaks],
-        "far": [one["far"] for one in peaks],
+        "far": [one["far"] for one in peaks], "places": [one["place"] for one in peaks],
         "start": _in_utc(told["start_time"]), "end": _in_utc(told["end_time"]),
     }  # fmt: skip
     (made,) = verdicts([words])

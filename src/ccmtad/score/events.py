@@ -30,6 +30,8 @@ What = Literal["opened", "updated", "resolved", "reopened", "final"]
 CHANGES: tuple[What | None, ...] = (None, "opened", "updated", "resolved", "reopened", "final")
 NONE, OPENED, UPDATED, RESOLVED, REOPENED, FINAL = range(6)
 
+LARGEST_SEVERITY = 1e150  # its square is a number
+
 # The event as it stands. Rows are -1 and times NEVER where there is none.
 FIELDS = {
     "onset": -1, "onset_time": NEVER,  # last judged row with score 0, or the first judged row
@@ -62,9 +64,9 @@ class Span:
 def measures(event: Any, typical: float) -> dict[str, float]:
     """What an event is measured by, from its span or its live record: its largest error, in units of the usual one.
 
-    Losses are squared errors; `typical` is the loss of a usual normal row.
+    Losses are squared errors, and distances in their measure; `typical` is the loss of a usual normal row.
     """
-    return {"severity": math.sqrt(max(float(event.peak), 0.0) / typical)}
+    return {"severity": min(math.sqrt(max(float(event.peak), 0.0) / typical), LARGEST_SEVERITY)}
 
 
 @kernel

@@ -74,7 +74,7 @@ def _beyond(
                 joined = joined or traces[blame, c] == 0.0
                 traces[blame, c] += 1.0
                 traces[STOOD, c] = traces[LAST, c]
-                farthest = max(farthest, counts[count, c] / longest)
+                farthest = max(farthest, counts[count, c] / max(longest, 1.0))
                 if since[count, c] < start:
                     start, start_time = since[count, c], since[count + 2, c]
     change = _follow(kinds[kind], number, row, time, start, start_time, farthest)

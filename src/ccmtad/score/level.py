@@ -11,9 +11,10 @@ from typing import Any
 
 from ..compiled import kernel
 
-__all__ = ["FIELDS", "GOES_BY", "LEVELS", "TINY", "WITHIN", "accepting", "follow", "measure"]
+__all__ = ["FIELDS", "GOES_BY", "LEVELS", "PLACE_ACCEPTED", "TINY", "WITHIN", "accepting", "follow", "measure"]
 
 TINY = 1e-12  # a loss; smaller ones are all alike
+PLACE_ACCEPTED = 1_000  # rows after which an unusual place of values is the usual one
 FASTER_WHEN_ACCEPTED = 3.0  # times as fast, once an event has become the new normal
 
 GOES_BY = {"settle": 0, "drift": 0.0, "accept": 0}  # settings

@@ -16,7 +16,7 @@ from .accumulate import KEEPS_NEW
 from .alarm import decide
 from .channels import DISTANT
 from .kinds import risen_too_far
-from .level import accepting, follow
+from .level import PLACE_ACCEPTED, accepting, follow
 from .tracks import LOOK, Track, look
 
 __all__ = [
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 1e300
 GRAINS = 16.0  # of a unit: how finely an extreme is told, so that a last bit of rounding moves no score
-PLACE_ACCEPTED = 1_000  # rows after which an unusual place of values is the usual one
+MOST_RISEN = 600.0  # logarithms: beyond that an exponential is hardly a number
 EARLIEST = 50  # rows that a level must have settled on, before it is called unlike training's
 
 FIELDS = {
@@ -59,7 +59,8 @@ RULES = Layout(
     {
         "log_alpha": 0.0, "keeps_new": False, "unlike_early": math.inf, "unlike": math.inf,
         "worth": 0.0,
-        "of_distance": -1, "quiet": math.inf,  # the quickest track of distances, if there is one; what is no evidence
+        "of_distance": -1,  # the quickest track of distances, if there is one
+        "quiet": math.inf, "quietest": math.inf,  # a distance that is no evidence to it, and to any of them
     },
     GOES_BY,
 )  # fmt: skip
@@ -105,8 +106,8 @@ class Rules:
         }  # fmt: skip
         distances = [number for number, track in enumerate(self.tracks) if track.of_distance]
         if distances:
-            quiet = self.tracks[distances[0]].quiet(self.alpha)
-            rules |= {"worth": self.worth, "of_distance": distances[0], "quiet": quiet}
+            quiet = [self.tracks[number].quiet(self.alpha) for number in distances]
+            rules |= {"worth": self.worth, "of_distance": distances[0], "quiet": quiet[0], "quietest": min(quiet)}
         looks, first = [], 0
         for number, track in enumerate(self.tracks):
             ranking, beyond, size = track.ranking, track.ranking.beyond, len(track.reference)
@@ -234,9 +235,9 @@ def _accepts(of_distance: bool, rules: Any) -> int:
 
 @kernel
 def accepted(stream: Any, records: Any, rules: Any) -> bool:
-    """Whether the newest row is the first whose event is taken for the new normal, by what alarms."""
-    track = records[rules.of_distance] if stream.distant else records[0]
-    return accepting(track, rules, _accepts(stream.distant, rules))
+    """Whether the newest row is the first whose event is taken for the new normal."""
+    place = stream.distant and accepting(records[rules.of_distance], rules, _accepts(True, rules))
+    return place or accepting(records[0], rules, _accepts(False, rules))
 
 
 @kernel
@@ -253,16 +254,16 @@ def _over(records: Any, looks: Any, rules: Any, quickest: int, score: float) -> 
 
 @kernel
 def to_blame(stream: Any, records: Any, looks: Any, rules: Any, away: Any, unit: Any, traces: Any) -> None:
-    """Of a row in alarm: how many times as far as is no evidence each channel is, 0 where it is nearer; below 0 where
-    that is not what alarmed. `away` are the squared distances."""
+    """Of a row in alarm: how many times as far as is no evidence, in training, each channel is, 0 where it is near now;
+    below 0 where that is not what alarmed. `away` are the squared distances."""
     quickest = rules.of_distance
     if quickest < 0:
         return
-    sign = 1.0 if stream.distant else -1.0
-    quiet = rules.quiet * math.exp(records[quickest].level - looks[quickest].normal)
+    sign, quiet = (1.0, rules.quietest) if stream.distant else (-1.0, rules.quiet)
+    now = quiet * math.exp(min(records[quickest].level - looks[quickest].normal, MOST_RISEN))
     for c in range(len(unit)):
-        far = away[c] / (unit[c] * quiet)
-        traces[DISTANT, c] = sign * math.sqrt(far) if far > 1.0 else 0.0
+        far = away[c] / unit[c]
+        traces[DISTANT, c] = sign * math.sqrt(min(far / quiet, FARTHEST)) if far > now else 0.0
 
 
 @kernel
