@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 CANDIDATES = 5
 OF_THE_FAR = 0.9  # share of the blame, where distances alarm
 OF_THEIR_OWN = 0.50001  # share of the blame: with one such channel, no other comes before it
-FARTHEST = 1e100  # times its limit: squares of it can be added
+FARTHEST, FARTHEST_OUT = 1e100, 1e50  # times its limit: squares of it, and of its square, can be added
 
 
 def asked(alarmed: Any) -> Any:
@@ -71,9 +71,10 @@ def put_back(
 
 
 def _of_their_own(model: Model, own: Floats) -> Floats:
-    """(events, channels): squares of how many times its limit."""
+    """(events, channels): squares of how many times its limit, and of how much farther than is no evidence."""
     off, strayed, beyond, far = own.swapaxes(0, 1)
-    mine: Floats = np.square(np.minimum(beyond, FARTHEST)) + np.square(np.clip(far, 0.0, FARTHEST))
+    farther = np.maximum(np.square(np.clip(far, 1.0, FARTHEST_OUT)) - 1.0, 0.0)
+    mine: Floats = np.square(np.minimum(beyond, FARTHEST)) + np.square(farther)
     if model.guess is not None:
         limit = model.limits[ASTRAY]
         known = (np.abs(off) > limit) & ~(strayed > 0.0)  # astray for long: that is not what is new
