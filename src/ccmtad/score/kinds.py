@@ -12,6 +12,7 @@ from ..compiled import hot_kernel, kernel
 from .channels import (
     BEYOND,
     BLAME,
+    DISTANT,
     EXCURSION,
     FAR_STEP,
     FAR_VALUE,
@@ -155,14 +156,16 @@ def _begins(traces: Any, c: int, far: float, lasted: int) -> bool:
 
 @kernel
 def _have_part(kinds: Any, counts: Any, traces: Any, lasted: int) -> None:
-    """The channels that are beyond their limits by themselves, lost or frozen have a part in what is going on, and so
-    has the one that is worst; the errors of others may be its doing."""
+    """The channels that are beyond their limits by themselves, lost, frozen or so far out that this alarms have a part
+    in what is going on, and so has the one that is worst; the errors of others may be its doing."""
     worst, lost, frozen = 0, kinds[LOST].open, kinds[FROZEN].open
     for c in range(traces.shape[1]):
         if traces[WORSE, c] > traces[WORSE, worst]:
             worst = c
         far = counts[GONE, c] == 0 and (counts[FAR_VALUE, c] != 0 or counts[FAR_STEP, c] != 0)
         if far or (lost and traces[BLAME + LOST, c] > 0.0) or (frozen and traces[BLAME + FROZEN, c] > 0.0):
+            traces[PART, c] = lasted
+        elif traces[DISTANT, c] > 0.0:
             traces[PART, c] = lasted
     traces[PART, worst] = lasted
 
