@@ -163,9 +163,8 @@ def _have_part(kinds: Any, counts: Any, traces: Any, lasted: int) -> None:
         if traces[WORSE, c] > traces[WORSE, worst]:
             worst = c
         far = counts[GONE, c] == 0 and (counts[FAR_VALUE, c] != 0 or counts[FAR_STEP, c] != 0)
+        far = far or traces[DISTANT, c] > 0.0
         if far or (lost and traces[BLAME + LOST, c] > 0.0) or (frozen and traces[BLAME + FROZEN, c] > 0.0):
-            traces[PART, c] = lasted
-        elif traces[DISTANT, c] > 0.0:
             traces[PART, c] = lasted
     traces[PART, worst] = lasted
 
