@@ -105,7 +105,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         "snapshot",
         "examine",
         "FileError",
-        "the largest error in units of the usual one",
+        "the largest error or distance in usual ones",
     ):
         assert name in python, name
 
