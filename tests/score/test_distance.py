@@ -271,7 +271,7 @@ def test_a_file_whose_levels_lie_far_apart_is_no_reason_to_fail(detector: Detect
     model = detector.model_
     tracks = tuple(replace(one, normal=-745.0) if one.of_distance else one for one in model.calibration.tracks)
     crafted = replace(model, calibration=replace(model.calibration, tracks=tracks))
-    told = []
+    told: list[list[float]] = []
     for compiled in (True, False):
         engine = Engine(model.weights, model.architecture, compiled)
         stream = Stream(crafted, engine)
@@ -279,5 +279,5 @@ def test_a_file_whose_levels_lie_far_apart_is_no_reason_to_fail(detector: Detect
         again = Stream(crafted, engine)
         again.resume(stream.snapshot())
         told.append([step.score for step in (*steps, again.update(moved()[1_700]))])
-    np.testing.assert_allclose(*told, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-3, atol=1e-6)
     assert np.isfinite(told).all()
