@@ -18,7 +18,8 @@ from ccmtad.simulate import simulate
 ELSEWHERE = ("ccmtad.frame", "ccmtad.score", "ccmtad.calibrate")  # said on pages of their own
 # Nothing goes wrong in these but for what is no event, no path or no text at all.
 SAFE = {
-    "Detector.get_params", "Detection.accepted", "Detection.columns", "Event.of", "Event.verdict", "Settings.to_json",
+    "Detector.get_params", "Detection.accepted", "Detection.accepted_after", "Detection.columns", "Event.of",
+    "Event.verdict", "Settings.to_json",
     "Stream.confirm", "Stream.dismiss", "Stream.heed", "Stream.snapshot", "Stream.undo", "Streams.heed",
     "Streams.snapshot", "plain",
 }  # fmt: skip

@@ -71,7 +71,7 @@ def _found(name: str, answer: dict[str, object]) -> None:
     """The fault, under its name, at its time, told in the zone of the file."""
     events = answer["events"]
     assert isinstance(events, list)
-    about = [one for one in events if one["channels"][0] == "FIT101" and FAULT.start - 5 <= one["start"] < FAULT.stop]
+    about = [one for one in events if one["channels"][0] == "FIT101" and FAULT.start <= one["alarm"] < FAULT.stop]
     assert about, events
     when = SHAPES[name].start + (900 + about[0]["start"]) * SHAPES[name].every
     offset = {"local-time": "+01:00", "marks": "+01:00"}.get(name, "Z")
