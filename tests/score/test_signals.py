@@ -241,3 +241,17 @@ def test_a_channel_that_is_lost_in_place_of_one_that_came_back_is_told_at_once(d
         (644, "updated", {"0", "1", "2"}),
         (720, "final", {"0", "1", "2"}),
     ]
+
+
+def test_a_stream_that_holds_nothing_goes_on_while_a_signal_is_lost() -> None:
+    random = np.random.default_rng(0)
+    detector = Detector(epochs=1, width=8, hold=0).fit(random.normal(size=(1_000, 3)))
+    rows = random.normal(size=(120, 3))
+    rows[60:90, 1] = np.nan
+    stream, lost = detector.stream(), []
+    for row in rows:
+        step = stream.update(row)
+        lost += [change.event for change in step.changes if change.event.kind == "signal lost"]
+        stream = detector.stream(resume=stream.snapshot())
+    assert lost
+    assert lost[-1].severity == 30.0
